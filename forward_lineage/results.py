@@ -18,6 +18,7 @@ from udafs.requests import describing_last
 METADATA_KEY = "forward_lineage"
 TRUSTED = "trusted"  # of an entry of a table; of an answer, the names of such tables
 MADE_WITH = "made_with"  # of an entry of a table: the oldest version that rows which were read had been made with
+DECIDED_BY = "decided_by"  # entries of registered tables that the query reads and that no row is traced to
 CHOSEN_ON_TRUST = "chosen_on_trust"  # names of tables that BACKWARD(…) and FORWARD(…) in a query take on trust
 _SETS = re.compile(r"struct<.+:binary>")
 
@@ -57,6 +58,7 @@ def described(
     *,
     made_with: Mapping[str, tuple[int, bool]] | None = None,
     chosen_on_trust: Collection[str] = (),
+    decided_by: Sequence[Registered] = (),
 ) -> dict[str, Any]:
     """Say what the ids in a `DL` column mean, as JSON-able data.
 
@@ -69,12 +71,14 @@ def described(
         made_with: table → the oldest version of it that a table which was traced through was made with, and whether
             that was taken on trust.
         chosen_on_trust: tables by whose lineage rows were chosen, and that are taken on trust.
+        decided_by: registered tables that are read and that no row is traced to, such as those behind NOT EXISTS.
 
     Returns:
         ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
         ``home``, ``tables``. Each table has ``name``, ``version`` and ``provider``, and ``trusted`` if it was taken on
         trust. It has ``made_with``, an older version, if rows were read that had been made with it. There is
-        ``chosen_on_trust`` if there are any; and under LINEAGE ON ``granules``, see `frontend.described_granules`.
+        ``chosen_on_trust`` if there are any, and ``decided_by``, with entries like those of ``tables``; and under
+        LINEAGE ON ``granules``, see `frontend.described_granules`.
 
     """
     meaning: dict[str, Any] = {
@@ -86,6 +90,8 @@ def described(
     }
     if chosen_on_trust:
         meaning[CHOSEN_ON_TRUST] = sorted(chosen_on_trust)
+    if decided_by:
+        meaning[DECIDED_BY] = [_table(table, table.version, trusted=False) for table in decided_by]
     return {**meaning, "granules": dict(granules)} if granules else meaning
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections import Counter
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import LineageError
 from forward_lineage.spark.local import local_session
-from tests import class_archive
+from tests import class_archive, spark_context
 from tests.object_server import ObjectServer, new_cache
 from tests.shared_state import SharedState
 from tpch_queries.data import generate
@@ -50,10 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
         archive = class_archive.path(ARCHIVES)
     except LineageError:  # no Java: tests that need none can run
         return
-    if not archive.exists() and getattr(config.option, "numprocesses", None):  # a few tests start faster without
-        print("putting Spark's classes together for all tests (half a minute, once) …", flush=True)
-        with tempfile.TemporaryDirectory() as scratch:
-            class_archive.make(archive, Path(scratch))
+    if getattr(config.option, "numprocesses", None):  # a few tests start faster without
+        if not archive.exists():
+            print("putting Spark's classes together for all tests (half a minute, once) …", flush=True)
+            with tempfile.TemporaryDirectory() as scratch:
+                class_archive.make(archive, Path(scratch))
+        spark_context.compiled(ARCHIVES)  # else each process does
     if archive.exists():
         os.environ["SPARK_SUBMIT_OPTS"] += " " + class_archive.options(archive)
 
@@ -103,6 +106,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), -tests_of[item.path], str(item.path)))
 
 
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: thousands of tests, which each full collection of garbage would visit."""
+    gc.collect()
+    gc.freeze()
+
+
 def leave_out_what_is_newer(item: pytest.Item, spark: str) -> None:
     """Skip a test that is marked `since` a later version than Spark's; the reason is what `make test-spark` tells."""
     for mark in item.iter_markers("since"):
@@ -126,20 +135,21 @@ def _as_at_the_beginning(shared_state: SharedState) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, shared_state: SharedState) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
-    session = local_session(
-        "forward_lineage tests",
-        master="local[2]",
-        driver_memory="2g",
-        log=home / "spark.log",
-        spark__sql__shuffle__partitions="2",
-        spark__sql__warehouse__dir=str(home / "warehouse"),
-        spark__buffer__pageSize="256k",  # each task that sorts or groups takes one, cleared: 30 MB, if not told
-        spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py for these
-        spark__sql__codegen__factoryMode="NO_CODEGEN",
-        spark__sql__adaptive__enabled="false",
-        spark__sql__ui__explainMode="simple",
-        spark__forward_lineage__by_reference="true",  # tables of tests are so small that nothing would be a stage
-    )
+    with spark_context.without_cleaner(ARCHIVES):
+        session = local_session(
+            "forward_lineage tests",
+            master="local[2]",
+            driver_memory="2g",
+            log=home / "spark.log",
+            spark__sql__shuffle__partitions="2",
+            spark__sql__warehouse__dir=str(home / "warehouse"),
+            spark__buffer__pageSize="256k",  # each task that sorts or groups takes one, cleared: 30 MB, if not told
+            spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py for these
+            spark__sql__codegen__factoryMode="NO_CODEGEN",
+            spark__sql__adaptive__enabled="false",
+            spark__sql__ui__explainMode="simple",
+            spark__forward_lineage__by_reference="true",  # tables of tests are so small that nothing would be a stage
+        )
     shared_state.started(session)
     yield session
     session.stop()

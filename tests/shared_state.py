@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 
 class SharedState:
-    """The environment, the working folder; of Spark the session's settings and current schema, and Hadoop's settings.
+    """The environment, the working folder; of Spark the settings, current schema and temporary views, and of Hadoop.
 
     It is what is there when this is made, and of Spark what is there when it has started.
     """
@@ -47,6 +47,7 @@ class SharedState:
         os.chdir(self._folder)
         spark = self._spark
         if spark is not None and not spark._jsparkSession.sparkContext().isStopped():
+            drop_views(spark)
             self._put_back_settings(spark)
             self._put_back_hadoop(spark)
             if _current_schema(spark) != self._schema:
@@ -80,6 +81,12 @@ class SharedState:
             # Hadoop reads further defaults when a class of it is first used: those were set by nobody.
             elif "programmatically" in list(hadoop.getPropertySources(name) or []):
                 hadoop.unset(name)
+
+
+def drop_views(spark: SparkSession) -> None:
+    """Drop the session's temporary views, all of them."""
+    session: Any = spark._jsparkSession
+    session.sessionState().catalog().clearTempTables()  # listing them reads each
 
 
 def _settings(spark: SparkSession) -> dict[str, str]:

@@ -20,6 +20,8 @@ ROOMS = {
     "extras": set[str](),
     "relations": set[str](),
     "arrays": {"relations"},
+    "models": {"relations", "arrays"},
+    "cells": set[str](),
     "steps": {"storage"},
     "storage": set[str](),
     "spark": {"results"},
@@ -57,7 +59,7 @@ ROOMS = {
     "approximate.bounds": set[str](),
     "approximate.filters": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
-    "explaining": {"showing", "store", "tracing", "row_ids", "frontend", "spark", "results"},
+    "explaining": {"embedded", "relations", "showing", "store", "tracing", "row_ids", "frontend", "spark", "results"},
     "pages": {"views", "frontend"},
     "session": {
         "arrays",
@@ -87,7 +89,7 @@ ROOMS = {
     "drawing": set[str](),
     "demo": {"session", "spark"},
     "door": {"session", "frontend", "row_ids", "results"},
-    "notebooks": {"session", "drawing", "cli.pictures", "frontend", "results", "showing", "store"},
+    "notebooks": {"cells", "session", "drawing", "cli.pictures", "frontend", "results", "showing", "store"},
     "cli": {
         "showing",
         "session",

@@ -8,6 +8,7 @@ from forward_lineage.cli.checks import check_result
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.spark.progress import spark_progress
 
 
 @click.command()
@@ -20,5 +21,6 @@ def capture(*, name: str, opening: Opening) -> None:
     """
     check_result(opening, name)
     with opening.session("capture") as lineage:
-        saved = lineage.capture(name)
+        with spark_progress(lineage.spark, f"capturing the lineage of {name}"):
+            saved = lineage.capture(name)
         click.echo(in_one_line(f"captured the lineage of {saved.name}, version {saved.version}"))

@@ -59,6 +59,8 @@ def check_table(opening: Opening, name: str) -> None:
     """
     if opening.catalog is None:
         _check_still(registered(Registrations(home_folder(opening.home)), name))
+    else:
+        check_known(opening, name)
 
 
 def check_tables_of(opening: Opening, sql: str) -> None:
@@ -129,14 +131,33 @@ def _knows_ours_alone() -> bool:
 def _check_known(opening: Opening, tree: exp.Expr) -> None:
     from sqlglot import exp  # noqa: PLC0415
 
-    home = home_folder(opening.home)
-    in_catalog = [] if opening.catalog is None else names_in_catalog(opening.catalog)
-    known = [*(each.name for each in Registrations(home).readable()[0]), *in_catalog]
-    names = {each.lower() for each in (*known, *Library(home).names())}
+    known, results = _known_names(opening)
+    names = {each.lower() for each in (*known, *results)}
     names |= {each.alias.lower() for each in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name.lower() not in names:
             raise not_registered(table.name, known, table)
+
+
+def _known_names(opening: Opening) -> tuple[list[str], list[str]]:
+    """The names of tables, those of the home and of the catalog, and of saved results."""
+    home = home_folder(opening.home)
+    in_catalog = [] if opening.catalog is None else names_in_catalog(opening.catalog)
+    return [*(each.name for each in Registrations(home).readable()[0]), *in_catalog], Library(home).names()
+
+
+def check_known(opening: Opening, name: str) -> None:
+    """See to it that a table or result is in the catalog or the home, unless a session may know more.
+
+    Raises:
+        NotRegisteredError: it is nowhere.
+
+    """
+    if opening.is_running or not name.isidentifier() or not _knows_ours_alone():
+        return
+    tables, results = _known_names(opening)
+    if name.lower() not in {each.rpartition(".")[2].strip("`").lower() for each in (*tables, *results)}:
+        raise not_registered(name, tables)
 
 
 def check_free(opening: Opening, name: str) -> None:
@@ -186,13 +207,14 @@ def check_result(opening: Opening, name: str) -> None:
 
 
 def check_asked_about(opening: Opening, table: str) -> None:
-    """See to it that there is a table of a name, or that a result was made of one; a catalog may know others.
+    """See to it that there is a table of a name, or that a result was made of one.
 
     Raises:
         NotRegisteredError: there is none.
 
     """
     if opening.catalog is not None:
+        check_known(opening, table)
         return
     home = home_folder(opening.home)
     library = Library(home)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from forward_lineage.cli.answer_page import Outcome, outcome_options
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import where_option
-from forward_lineage.cli.plain_text import json_line, plain
 from forward_lineage.row_ids.registration_store import home_folder
 from forward_lineage.spark.progress import spark_progress
 from forward_lineage.store.library.library import Library
@@ -20,7 +20,7 @@ from forward_lineage.store.library.library import Library
 @click.option("--key", multiple=True, help="A column that tells rows apart; again for more.  [default: GROUP BY]")
 @click.option("--by", multiple=True, help="A column of the tables by which differences are added up; again for more.")
 @where_option("rows of either version")
-@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
+@outcome_options
 @session_options
 def compare(
     *,
@@ -30,7 +30,7 @@ def compare(
     key: tuple[str, ...],
     by: tuple[str, ...],
     where: str | None,
-    as_json: bool,
+    outcome: Outcome,
     opening: Opening,
 ) -> None:
     """Say which rows of the saved result NAME differ between two versions, and what that is due to.
@@ -42,4 +42,4 @@ def compare(
         library.get(name, version)  # what is not there is said before Spark starts
     with opening.session("compare") as lineage, spark_progress(lineage.spark, "comparing"):
         found = lineage.compare(name, before, after, key=key or None, by=by, where=where)
-        click.echo(json_line(found.as_json()) if as_json else plain(str(found)))
+        outcome.finish(found, "compare")

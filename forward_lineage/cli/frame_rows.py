@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of, trusted_tables
 from forward_lineage.spark.granules import decoded as granule_values
 from forward_lineage.spark.names import field_of_dl
+from forward_lineage.spark.progress import spark_progress
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,14 @@ class FrameRows:
 
     def first(self, limit: int) -> tuple[list[list[Any]], bool]:
         """Return up to `limit` rows, lineage as ids or values by table, and whether there are more."""
-        rows = decoded(self.frame.limit(limit + 1)).collect()
+        with spark_progress(self.frame.sparkSession, "reading the rows"):
+            rows = decoded(self.frame.limit(limit + 1)).collect()
         return [list(row) for row in rows[:limit]], len(rows) > limit
 
     def json_lines(self, limit: int | None = None) -> list[str]:
         """Return rows as JSON objects; names that repeat in a result do so in its JSON, too."""
-        return json_lines(decoded(self.frame if limit is None else self.frame.limit(limit)))
+        with spark_progress(self.frame.sparkSession, "reading the rows"):
+            return json_lines(decoded(self.frame if limit is None else self.frame.limit(limit)))
 
 
 def json_lines(frame: DataFrame) -> list[str]:

@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 
 from forward_lineage.catalog import Catalog, parquet_tables
+from forward_lineage.cli.files_to_register import check_files
 from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.options import Command, catalog_option, home_option, master_option
 from forward_lineage.cli.stopping import note_begun
@@ -164,6 +165,8 @@ def _reader(path: Path) -> Callable[[ForwardLineage], None]:
         return lambda lineage: [lineage.register(name, path=place) for name, place in tables.items()].clear()
     if is_catalog_file(path):
         entries = read_catalog_file(path)
+        for entry in entries:
+            check_files(entry.request)
         return lambda lineage: [lineage.register(each.name, **each.arguments) for each in entries].clear()
     catalog = Catalog.from_json(path)
     return lambda lineage: lineage.use(catalog)

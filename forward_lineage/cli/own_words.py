@@ -31,9 +31,12 @@ _OPTIONS = (
         "result",
     ),
     *("row_id", "rows", "semantics", "source", "table", "tables", "trusted", "where"),
+    *("cube", "mode", "nulls", "partition_by", "workload"),
 )
 _CALL = re.compile(r"lineage\.([a-z_]+)\(((?:[^()'\"]|\"[^\"]*\"|'[^']*')*)\)")
 _ARGUMENT = re.compile(rf"(?<![\w.-])({'|'.join(_OPTIONS)})=(True|…|\"[^\"]*\"|'[^']*'|\[[^\]]*\])?(?=[\s.,:;)]|$)")
+#: What a message says of this door beside Python's.
+_OTHER_DOOR = re.compile(r"(?:;| or) in the shell .*?(?=;|\.?$)")
 _QUOTES_THE_USER = "it was read as: "
 
 
@@ -71,6 +74,7 @@ def _translated(text: str, program: str, *, about_arguments: bool = False) -> st
     """Translate calls and arguments; of what was found, only a clause about arguments: it may quote SQL."""
     if about_arguments:
         return _ARGUMENT.sub(_option, text) if _ARGUMENT.match(text) else text
+    text = _OTHER_DOOR.sub("", text)
     text = _CALL.sub(lambda call: _command(call, program), text)
     return _ARGUMENT.sub(_option, text)
 
@@ -97,12 +101,20 @@ def _words(arguments: str) -> Iterator[str]:
 
 
 def _several(value: ast.expr) -> list[str]:
+    if isinstance(value, ast.Dict):
+        return [f"{_setting(key)}={_setting(each)}" for key, each in zip(value.keys, value.values, strict=True)]
     return [_word(each) for each in value.elts] if isinstance(value, ast.List) else [_word(value)]
+
+
+def _setting(value: ast.expr | None) -> str:
+    """A name or value of an option of Spark's reader, which says `true` where Python says `True`."""
+    known = isinstance(value, ast.Constant) and value.value
+    return str(known).lower() if isinstance(known, bool) else shlex.quote(str(known))
 
 
 def _word(value: ast.expr) -> str:
     if isinstance(value, ast.Constant):
-        return shlex.quote(str(value.value))
+        return shlex.quote(str(value.value).replace("ELLIPSIS", "…"))
     text = ast.unparse(value)
     return "…" if "ELLIPSIS" in text else text
 

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import click
 import pyarrow as pa
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from forward_lineage.cli.answers import FOUND
-from forward_lineage.cli.checks import check_asked_about
+from forward_lineage.cli.column_checks import check_constraints
 from forward_lineage.cli.frame_rows import json_lines
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
-from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, print_objects
+from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, print_objects
 from forward_lineage.cli.tables import plain_table, show
-from forward_lineage.frontend.constraints import read_constraint
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.session import ForwardLineage
 from forward_lineage.showing.plain_text import counted
+from forward_lineage.spark.progress import spark_progress
 from forward_lineage.spark.versions import arrow_frame
 
 _VALUES = 6
@@ -63,11 +60,9 @@ def profile(
     "not (t.npi = u.npi and t.zip <> u.zip)"; attributes are columns or expressions over them. With --json each is one
     object, its first violations in it. Ends with 0 if all hold, else with 3.
     """
-    check_asked_about(opening, table)
-    for each in constraints:
-        read_constraint(each)  # what is wrong in one is said before Spark starts
+    check_constraints(opening, table, constraints)
     with opening.session("profile") as lineage:
-        with _progress() as tell:
+        with spark_progress(lineage.spark, f"profiling {table}") as tell:
             verdicts = lineage.dependencies(table, constraints, nulls=nulls, save=prefix, progress=tell)
         if any(verdict.trusted for verdict in verdicts):
             click.echo(f"Note: {in_one_line(table)}: on trust. {UNCHECKED}", err=True)
@@ -77,16 +72,6 @@ def profile(
             _show(verdicts, limit)
     if not all(verdict.holds for verdict in verdicts):
         raise click.exceptions.Exit(FOUND)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show what is being done, where somebody can see it."""
-    console = Console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda what: bar.update(task, description=escape(plain(what)))
 
 
 def _object(lineage: ForwardLineage, verdict: Verdict, limit: int) -> dict[str, Any]:

@@ -91,6 +91,7 @@ def ask(opening: Opening, command: str, question: Callable[[Asked], T], where: s
 def asked_of(lineage: ForwardLineage) -> Asked:
     """Return what asks a session."""
     from forward_lineage.cli.frame_rows import FrameRows  # noqa: PLC0415 - Spark is there
+    from forward_lineage.spark.progress import spark_progress  # noqa: PLC0415
     from forward_lineage.spark.versions import arrow_table  # noqa: PLC0415
 
     @dataclass(frozen=True)
@@ -102,27 +103,33 @@ def asked_of(lineage: ForwardLineage) -> Asked:
             return tuple(self.rows.trusted)
 
         def objects(self) -> list[dict[str, Any]]:
-            return [row.asDict() for row in self.rows.frame.collect()]
+            with spark_progress(lineage.spark, "asking"):
+                return [row.asDict() for row in self.rows.frame.collect()]
 
     class _OfSession:
         def backward(
             self, result: str, where: str | None = None, *, rows: Numbers = None, table: str | None = None
         ) -> Rows:
-            return FrameRows(lineage.backward(result, where, rows=rows, table=table))
+            with spark_progress(lineage.spark, "asking"):
+                return FrameRows(lineage.backward(result, where, rows=rows, table=table))
 
         def forward(self, table: str, where: str | None = None, *, ids: Numbers = None, result: str) -> Rows:
-            return FrameRows(lineage.forward(table, where, ids=ids, result=result))
+            with spark_progress(lineage.spark, "asking"):
+                return FrameRows(lineage.forward(table, where, ids=ids, result=result))
 
         def impact(self, table: str, where: str | None = None, *, ids: Numbers = None) -> Impact:
-            return _Impact(FrameRows(lineage.impact(table, where, ids=ids)))
+            with spark_progress(lineage.spark, "asking"):
+                return _Impact(FrameRows(lineage.impact(table, where, ids=ids)))
 
         def stale(self) -> Rows:
-            return FrameRows(lineage.stale())
+            with spark_progress(lineage.spark, "asking"):
+                return FrameRows(lineage.stale())
 
         def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
-            found = lineage.impact(table, where).where("rows_touched IS NOT NULL")  # of the others it warns
-            results = [row["result"] for row in found.collect()]
-            return {each.lower(): lineage.forward_ids(table, where, result=each) for each in results}
+            with spark_progress(lineage.spark, "asking"):
+                found = lineage.impact(table, where).where("rows_touched IS NOT NULL")  # of the others it warns
+                results = [row["result"] for row in found.collect()]
+                return {each.lower(): lineage.forward_ids(table, where, result=each) for each in results}
 
         def suspected(self, table: str, where: str | None) -> LineageSet:
             rows = lineage.rows(table)

@@ -10,6 +10,7 @@ from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.table_summary import in_words
 from forward_lineage.row_ids.name_lookup import registered
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
+from forward_lineage.spark.progress import spark_progress
 from udafs.errors import listed
 
 _LOST = (
@@ -33,7 +34,8 @@ def refresh(*, names: tuple[str, ...], opening: Opening) -> None:
     with opening.session("refresh") as lineage:
         before = {each.name.lower(): each.version for each in lineage.tables().values()}
         for name in names:
-            manifest = lineage.refresh(name)
+            with spark_progress(lineage.spark, f"looking at {name}"):
+                manifest = lineage.refresh(name)
             same = before.get(name.lower()) == manifest.version
             click.echo(in_one_line(f"{'unchanged' if same else 'refreshed'} {in_words(manifest)}"))
             lost = [] if same else lineage.no_longer_askable(name)

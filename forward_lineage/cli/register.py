@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from forward_lineage.cli.files_to_register import check_files
 from forward_lineage.cli.inputs import is_catalog_file, names_in_catalog
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Setting
@@ -14,14 +14,8 @@ from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.stopping import note_done
 from forward_lineage.cli.table_summary import in_words
 from forward_lineage.row_ids.catalog_file import arguments_of
-from forward_lineage.row_ids.other_formats import refuse_other_formats
 from forward_lineage.row_ids.registration_request import Request
-from forward_lineage.spark.names import glob_literal
-from forward_lineage.spark.paths import is_local, local_path
 from forward_lineage.spark.progress import spark_progress
-from udafs.errors import BadArgumentError
-
-_PARQUET = (b"PAR1", b"PARE")
 
 
 @click.command()
@@ -74,7 +68,7 @@ def register(
             hashes=hashes,
         )
         request.check()
-        _check_there(name, paths, file_format)
+        check_files(request)
     names = _in_catalog(opening.catalog) if name is None else [name]
     with opening.session("register") as lineage:  # which registers what is in the catalog
         if request is not None:
@@ -84,34 +78,6 @@ def register(
         known = {each.lower(): manifest for each, manifest in lineage.tables().items()}
         for each in names:
             click.echo(in_one_line(f"registered {in_words(known[each.lower()])}"))
-
-
-def _check_there(name: str, paths: tuple[str, ...], file_format: str) -> None:
-    """Check what can be known of paths on this machine before Spark starts.
-
-    Raises:
-        BadArgumentError: there is nothing, or a file of another format.
-
-    """
-    for path in paths:
-        if is_local(path) and glob_literal(path) == path and not local_path(path).exists():
-            raise BadArgumentError(f"there is no {path}", instead="Name a file, or a folder of files.")
-    if file_format == "parquet":
-        refuse_other_formats(name, paths)
-        for path in paths:
-            _check_parquet(path)
-
-
-def _check_parquet(path: str) -> None:
-    """Check that a file, if it is one, begins as Parquet files do: in clear text, or with an encrypted footer."""
-    file = local_path(path) if is_local(path) else None
-    if file is None or not file.is_file():
-        return
-    with suppress(OSError), file.open("rb") as opened:  # Spark says why it cannot be read
-        if opened.read(4) not in _PARQUET:
-            raise BadArgumentError(
-                f"{path} is no Parquet file", instead="Name its format, as in --format csv --option header=true."
-            )
 
 
 def _one_or_several(given: tuple[str, ...]) -> str | list[str] | None:

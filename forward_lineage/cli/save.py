@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from forward_lineage.cli.checks import check_free, check_statement
+from forward_lineage.cli.column_checks import check_foreseen
 from forward_lineage.cli.foreseeing import foreseeing_options
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
@@ -14,6 +15,7 @@ from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.stopping import note_done
 from forward_lineage.showing.plain_text import counted
+from forward_lineage.spark.progress import spark_progress
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import check_name
 from forward_lineage.store.saving.saver import Mode
@@ -51,8 +53,10 @@ def save(
     sql = read_statement(file)
     check_free(opening, name)
     check_statement(opening, sql)
+    check_foreseen(opening, foreseen)
     with opening.session("save") as lineage:
-        saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)
+        with spark_progress(lineage.spark, f"saving {name}"):
+            saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)
         note_done(f"{saved.name}, version {saved.version}, is saved")
         now = [table.name for table in saved.tables if table.captured is Captured.NOW]
         tables, size = ", ".join(now) or "no table", saved.lineage_size

@@ -93,6 +93,8 @@ class _Rows:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self._table() if self._least_width() <= options.max_width else self._each_by_itself()
+        if self.caption is not None:  # below the table: a caption of its own would be no wider than that
+            yield Text(self.caption, style="dim italic")
 
     def _least_width(self) -> int:
         """How wide the table must be, if it is to be read: names and numbers whole, and of text some words a line."""
@@ -109,9 +111,6 @@ class _Rows:
             table.add_column(name, justify=side, overflow="fold", style=self._style(place))
         for row in self.cells:
             table.add_row(*row)
-        if self.caption is not None:
-            table.caption = self.caption
-            table.caption_justify = "left"
         return table
 
     def _each_by_itself(self) -> RenderableType:
@@ -123,7 +122,7 @@ class _Rows:
             for place, value in enumerate(row):
                 record.add_row(self.columns[place], Text.assemble(value, style=self._style(place) or ""))
             parts += [record] if number == len(self.cells) - 1 else [record, ""]
-        return Group(*parts, *([] if self.caption is None else [Text(self.caption, style="dim italic")]))
+        return Group(*parts)
 
     def _style(self, place: int) -> str | None:
         return "cyan" if self.traced and place == len(self.columns) - 1 else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from forward_lineage.cli.answer_page import Outcome, outcome_options
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
-from forward_lineage.cli.plain_text import json_line, plain
 from forward_lineage.row_ids.registration_store import home_folder
 from forward_lineage.spark.progress import spark_progress
 from forward_lineage.store.library.library import Library
@@ -19,7 +19,7 @@ from forward_lineage.store.library.library import Library
 @click.option("--table", help="The base table whose rows are missing, with --ids.", shell_complete=completing("all"))
 @click.option("--ids", type=Numbers(), help="Their ids.")
 @click.option("--version", type=int, help="Of the result.  [default: the newest]")
-@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
+@outcome_options
 @session_options
 def why_not(
     *,
@@ -28,7 +28,7 @@ def why_not(
     table: str | None,
     ids: list[int] | None,
     version: int | None,
-    as_json: bool,
+    outcome: Outcome,
     opening: Opening,
 ) -> None:
     """Say which part of the query of the saved result RESULT keeps rows out, and with which values.
@@ -40,4 +40,4 @@ def why_not(
     Library(home_folder(opening.home)).get(result, version)  # what is not there is said before Spark starts
     with opening.session("why-not") as lineage, spark_progress(lineage.spark, "following rows"):
         found = lineage.why_not(result, where=where, table=table, ids=ids, version=version)
-        click.echo(json_line(found.as_json()) if as_json else plain(str(found)))
+        outcome.finish(found, "why-not")

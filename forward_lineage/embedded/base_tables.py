@@ -120,19 +120,30 @@ def check_unchanged(manifest: Manifest) -> None:
         NeedsSpark: it is a table that only Spark knows.
 
     """
-    source = manifest.source
-    place = source.get("data") or source.get("path")
-    if manifest.view is None or place is None or "paths" in source or is_far(place) or not manifest.near:
-        raise NeedsSpark(f"{manifest.name}, which only Spark knows")
+    place = check_readable(manifest)
     if manifest.provider is Provider.KEY:
         if first_change(manifest.files, _listed(manifest, place)) is not None:
             raise NeedsSpark(f"{manifest.name}, whose files are others now")
         _check_copied(manifest)
         return
-    if manifest.provider not in (Provider.POSITION, Provider.COPY):
-        raise NeedsSpark(f"ids of {manifest.name} by {manifest.provider}")
     check_files(manifest, _listed(manifest, place))
     _check_copied(manifest)
+
+
+def check_readable(manifest: Manifest) -> str:
+    """Check that a table's rows are in files that are read here, and return where.
+
+    Raises:
+        NeedsSpark: it is a table that only Spark knows.
+
+    """
+    source = manifest.source
+    place = source.get("data") or source.get("path")
+    if manifest.view is None or place is None or "paths" in source or is_far(place) or not manifest.near:
+        raise NeedsSpark(f"{manifest.name}, which only Spark knows")
+    if manifest.provider not in (Provider.KEY, Provider.POSITION, Provider.COPY):
+        raise NeedsSpark(f"ids of {manifest.name} by {manifest.provider}")
+    return str(place)
 
 
 def _check_copied(manifest: Manifest) -> None:
@@ -160,6 +171,16 @@ def _source_now(manifest: Manifest, copied: tuple[DataFile, ...]) -> list[DataFi
 
 def _identified(manifest: Manifest) -> Identified:
     check_unchanged(manifest)
+    return rows_in_files(manifest)
+
+
+def rows_in_files(manifest: Manifest) -> Identified:
+    """Return the rows in the files of a version of a table; whether these are still what they were is not checked.
+
+    Raises:
+        NeedsSpark: the key is no column of the table.
+
+    """
     files = [file for file in manifest.files if file.rows or not manifest.provider.by_position]
     key = None
     if manifest.provider is Provider.KEY:

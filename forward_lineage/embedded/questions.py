@@ -92,7 +92,7 @@ class Questions:
 
     def stale(self) -> Stale:
         """Return the results that were made of something that has changed since."""
-        return Stale(tuple(self._walks.stale()), self._on_trust(self.library.every()[0]))
+        return Stale(tuple(self._walks.stale()), tuple(sorted(self._walks.taken_on_trust(self._walks.read_by_all()))))
 
     def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
         """Return the rows that rows of a table touch, by the name of their result in lower case."""

@@ -226,6 +226,15 @@ class Attribution:
                 found |= {BaseRow(table, each, self._change(at, each)) for each in row.ids[at] & changed[at]}
         return found
 
+    @property
+    def tables(self) -> Sequence[str]:
+        """The names of the tables."""
+        return self._tables
+
+    def change_of(self, table: str, row_id: int) -> str:
+        """Return how a base row changed: ``came``, ``gone`` or ``differs``."""
+        return self._change(self._tables.index(table), row_id)
+
     def _change(self, at: int, row_id: int) -> str:
         if row_id in self._gone[at]:
             return "gone"

@@ -7,7 +7,7 @@ So a row stops at the first step that it does not get past.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -72,6 +72,8 @@ class BlockWay:
         name: of the query.
         way: what was passed so far.
         asked: what else is asked for of the block's rows.
+        found: gets the ids of the rows when they are known, adds their step to the way, and returns the item's rows,
+            marked by ids. None: they are known.
 
     """
 
@@ -84,11 +86,16 @@ class BlockWay:
         name: str,
         way: Way,
         asked: Sequence[Condition],
+        found: Callable[[Sequence[int]], str] | None = None,
     ) -> None:
         self._run = run
-        self._block, self._start, self._item, self._name, self._way = block, start, item, name, way
-        self._asked = list(asked)
-        self._items = [*block.items[:start], item, *block.items[start + 1 :]]
+        self._block, self._start, self._name, self._way = block, start, name, way
+        self._asked, self._found = list(asked), found
+        self._put(item)
+
+    def _put(self, item: Item) -> None:
+        self._item = item
+        self._items = [*self._block.items[: self._start], item, *self._block.items[self._start + 1 :]]
 
     def run(self) -> None:
         """Follow them, as far as they come."""
@@ -114,6 +121,10 @@ class BlockWay:
         """Ask all joins and conditions; return the rows that got past all, or None."""
         steps = way_through_joins(self._items, self._start, [*self._block.where, *self._asked])
         rows = self._run(self._joins_sql(steps))
+        if self._found is not None:
+            self._put(replace(self._item, relation=self._found(sorted({row["i0"] for row in rows}))))
+            if not rows:
+                return None
         there = [self._item]
         arrived = len({row["i0"] for row in rows})
         for at, step in enumerate(steps):

@@ -62,7 +62,7 @@ class Step:
         joins: what is joined there; () of a condition alone.
         on: the condition of the join.
         keeps: whether rows without a partner get past.
-        columns: columns of which the values are told, as SQL.
+        columns: columns whose values are told, as SQL.
         asks: whether it looks at other rows, so that it stands behind all joins.
 
     """
@@ -90,14 +90,20 @@ def refuse_unfollowed(select: exp.Select) -> None:
             at = value[0] if isinstance(value, list) else value if isinstance(value, exp.Expr) else select
             _refuse(at if isinstance(at, exp.Expr) else select, name.strip("_").upper())
     for join in select.args.get("joins") or ():
-        odd = [name for name, value in join.args.items() if value and name not in _OF_JOIN]
-        kind = str(join.args.get("kind") or "").upper()
-        if odd or kind not in _KINDS:
-            _refuse(join, f"{(odd or [kind])[0].strip('_').upper()} of a join")
-        if join.args.get("using") and str(join.args.get("side") or "").upper() in ("RIGHT", "FULL"):
-            _refuse(join, "USING of a RIGHT or FULL JOIN")
-        if (join.args.get("on") or join).find(exp.Query) not in (None, join) and join.args.get("on"):
-            _refuse(join.args["on"], "a subquery in ON")
+        _refuse_join(join)
+
+
+def _refuse_join(join: exp.Join) -> None:
+    odd = [name for name, value in join.args.items() if value and name not in _OF_JOIN]
+    if join.args.get("method"):
+        _refuse(join, f"{str(join.args['method']).upper()} JOIN")
+    kind = str(join.args.get("kind") or "").upper()
+    if odd or kind not in _KINDS:
+        _refuse(join, f"{(odd or [kind])[0].strip('_').upper()} of a join")
+    if join.args.get("using") and str(join.args.get("side") or "").upper() in ("RIGHT", "FULL"):
+        _refuse(join, "USING of a RIGHT or FULL JOIN")
+    if (join.args.get("on") or join).find(exp.Query) not in (None, join) and join.args.get("on"):
+        _refuse(join.args["on"], "a subquery in ON")
 
 
 def _refuse(node: exp.Expr, what: str) -> NoReturn:
@@ -190,7 +196,9 @@ class Condition:
 
     @property
     def at(self) -> Position | None:
-        """Where it stands."""
+        """Where it stands; None of what is asked for, which is no part of the query."""
+        if self.kind == "asked":
+            return None
         found = None if self.written is None else position_of(self.written)
         return found or (None if self.place is None else position_of(self.place))
 
@@ -274,7 +282,7 @@ class _Way:
         return self._end()
 
     def in_order(self, start: int) -> list[Step]:
-        """Joins of which some are outer ones, or ask only."""
+        """Joins, some of them outer ones or such that only ask."""
         mine, before = self._items[start], list(self._items[:start])
         if mine.how in ("SEMI", "ANTI"):
             refuse(mine.node, f"rows of {mine.alias} only decide here: none is in the result", INSTEAD)

@@ -2,63 +2,39 @@
 
 from __future__ import annotations
 
-import datetime
-from collections import Counter, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from forward_lineage.explaining.attributing import Attribution, JoinedRow, Part, exact
-from forward_lineage.explaining.comparison import ColumnChange, Comparison, RowChange, TableMoves
+from forward_lineage.explaining.attributing import Attribution, Part, exact
+from forward_lineage.explaining.comparison import ColumnChange, Comparison, RowChange
+from forward_lineage.explaining.comparison_page import ComparisonWalk
+from forward_lineage.explaining.joined_rows import JoinedRows, Lineage, Side
 from forward_lineage.explaining.past_tables import PastTables
 from forward_lineage.explaining.ranking import Explanation, ranked
+from forward_lineage.explaining.rerunning import Undone, until_undone
 from forward_lineage.explaining.saved_rows import MatchedRow, comparable, key_places, matched_rows
+from forward_lineage.explaining.step_rows import StepRows
 from forward_lineage.explaining.summed_block import SummedBlock, keys_of, summed_block
-from forward_lineage.frontend import parse, rewrite_statement
+from forward_lineage.explaining.undoing import MixedRow, Named, named_of, with_partners
+from forward_lineage.relations.relation import united
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
-from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import quoted, string_literal
-from forward_lineage.spark.versions import arrow_table
-from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from rewrites.options import Options
 from udafs.errors import BadArgumentError, LineageError, NotSavedError, NotTracedError, WrongSqlError
 from udafs.lineage_set import LineageSet
 
-_MOST_LISTED = 50  # groups whose keys are written into the query
-_MOST_ROWS = 200_000
-
-
-@dataclass(frozen=True)
-class _Side:
-    """The joined rows of a version, by the values of the group's key columns.
-
-    Attributes:
-        rows: those that the other version does not have.
-        sums: each aggregate added up over all of them.
-        counts: how many there are, by what differences are added up by.
-
-    """
-
-    rows: dict[Any, list[JoinedRow]] = field(default_factory=lambda: defaultdict(list))
-    sums: dict[Any, list[Fraction]] = field(default_factory=dict)
-    counts: dict[Any, Counter[Any]] = field(default_factory=lambda: defaultdict(Counter))
-
-    def all_rows(self) -> Iterator[JoinedRow]:
-        """Yield the rows of all groups."""
-        return chain.from_iterable(self.rows.values())
-
-    def kept(self, key: Any) -> Counter[Any]:
-        """Return how many joined rows of a group the other version has, too."""
-        return self.counts.get(key, Counter()) - Counter(row.by for row in self.rows.get(key, ()))
+_MOST_FEW = 50  # rows whose lineage alone is read
+_MOST_IDS = 200_000
+_MOST_CHANGES = 32
+_MOST_RUNS, _MOST_RERUN = 20, 10  # runs of a query to find what has to be undone together, and rows that get them
 
 
 @dataclass(frozen=True)
@@ -74,8 +50,8 @@ class _Joined:
     """
 
     block: SummedBlock
-    before: _Side
-    after: _Side
+    before: Side
+    after: Side
     attribution: Attribution
 
 
@@ -91,8 +67,10 @@ class Comparer:
     """
 
     def __init__(self, tables: RegisteredTables, library: Library, questions: Questions, past: PastTables) -> None:
-        self._spark: SparkSession = tables.spark
+        self.spark: SparkSession = tables.spark
         self._tables, self._library, self._questions, self._past = tables, library, questions, past
+        self._changes: OrderedDict[tuple[str, str, str], RowChanges] = OrderedDict()
+        self.joined = JoinedRows(tables, past)
 
     def compare(
         self,
@@ -116,7 +94,7 @@ class Comparer:
 
     def _same(self, then: SavedResult, now: SavedResult, places: Sequence[int], by: Sequence[str]) -> Comparison:
         names = tuple(now.columns[at][0] for at in places)
-        return Comparison(self._spark, now.name, then.version, now.version, names, tuple(by), ())
+        return Comparison(self.spark, now.name, then.version, now.version, names, tuple(by), ())
 
     def _versions(self, name: str, before: int | None, after: int | None) -> tuple[SavedResult, SavedResult]:
         now = self._library.get(name, after)
@@ -161,114 +139,22 @@ class Comparer:
         registrations = self._tables.registrations
         old, new = (registrations.version(each.name, each.version) for each in (then, now))
         self._past.table_then(now)
-        return self._tables.changes(old, new)
+        key = now.name.lower(), old.digest(), new.digest()
+        found = self._changes.pop(key, None)
+        self._changes[key] = self._tables.changes(old, new) if found is None else found
+        if len(self._changes) > _MOST_CHANGES:
+            self._changes.popitem(last=False)
+        return self._changes[key]
 
-    def lineage(self, saved: SavedResult, row: int | None, table: str) -> LineageSet:
-        """Return the ids in a base table that a row was made of."""
-        if row is None:
-            return LineageSet()
-        pipeline = Pipeline(self._library, [saved])
-        return pipeline.backward(saved, LineageSet([row]), table).ids
+    def step_rows(
+        self, edges: Mapping[str, tuple[TracedTable, TracedTable]], changes: Mapping[str, RowChanges | None]
+    ) -> StepRows:
+        """Return what tells the rows that rows of two versions were made of."""
+        return StepRows(self.spark, self._library, self._past, self.joined.few, edges, changes)
 
     def base_edges(self, saved: SavedResult) -> dict[str, TracedTable]:
         """See `PastTables`."""
         return self._past.base_edges(saved)
-
-    def joined_rows(
-        self,
-        versions: tuple[SavedResult, SavedResult],
-        block: SummedBlock,
-        by: Sequence[str],
-        only: Sequence[Sequence[Any]],
-    ) -> tuple[tuple[str, ...], _Side, _Side]:
-        """Return the tables, and of some groups the joined rows of both versions.
-
-        Spark takes those away that both have: a group may have millions.
-
-        Raises:
-            LineageError: the query cannot be asked again, or rows are gone; too many differ.
-
-        """
-        kinds = [versions[1].columns[at][1] for at in block.keys]
-        texts = [[_literal(value, kind) for value, kind in zip(values, kinds, strict=True)] for values in only]
-        listable = len(texts) <= _MOST_LISTED and all(text is not None for values in texts for text in values)
-        sql = block.joined_rows(by, texts if listable and not block.pads else None)  # type: ignore[arg-type]
-        statement, parts = parse(sql), []
-        for saved, sign in zip(versions, (-1, 1), strict=True):
-            self._past.check_text(saved)
-            rewritten = rewrite_statement(statement, self._past.names_then(saved), Options(by_reference=False))
-            parts.append((sign, rewritten.sql))
-        tables = rewritten.tables
-        shape = _Shape(len(block.keys), len(block.aggregates), len(by), tables)
-        both = " UNION ALL ".join(f"SELECT {sign} AS sign, {shape.listed()} FROM ({text})" for sign, text in parts)
-        sides = _Side(), _Side()
-        self._differing(both, shape, sides)
-        if by or any(form.under is not None for form in block.forms.values()):  # else nobody asks
-            self._all_together(both, shape, sides)
-        return tables, *sides
-
-    def _differing(self, both: str, shape: _Shape, sides: tuple[_Side, _Side]) -> None:
-        names = ", ".join([*shape.keys, *shape.values, *shape.by, *shape.ids])
-        for row in self._rows(
-            f"SELECT {names}, sum(sign) AS times FROM ({both}) GROUP BY {names} HAVING sum(sign) <> 0"
-        ):
-            joined = JoinedRow(
-                tuple(frozenset(row[name] or ()) for name in shape.ids),
-                tuple(row[name] for name in shape.values),
-                shape.by_of(row),
-            )
-            sides[row["times"] > 0].rows[shape.key_of(row)] += [joined] * abs(row["times"])
-
-    def _all_together(self, both: str, shape: _Shape, sides: tuple[_Side, _Side]) -> None:
-        names = ", ".join(["sign", *shape.keys, *shape.by])
-        sums = "".join(f", sum({name}) AS {name}" for name in shape.values)
-        for row in self._rows(f"SELECT {names}, count(*) AS n{sums} FROM ({both}) GROUP BY {names}"):
-            side, key = sides[row["sign"] > 0], shape.key_of(row)
-            side.counts[key][shape.by_of(row)] += row["n"]
-            before = side.sums.get(key, [Fraction(0)] * len(shape.values))
-            side.sums[key] = [one + _exact(row[name]) for one, name in zip(before, shape.values, strict=True)]
-
-    def _rows(self, sql: str) -> list[dict[str, Any]]:
-        with spark_errors():
-            found = arrow_table(self._spark.sql(f"SELECT * FROM ({sql}) LIMIT {_MOST_ROWS + 1}"))
-        if found.num_rows > _MOST_ROWS:
-            raise NotTracedError(
-                f"more than {_MOST_ROWS:,} joined rows differ", instead="Ask about fewer rows: where=."
-            )
-        rows: list[dict[str, Any]] = found.to_pylist()
-        return rows
-
-
-class _Shape:
-    """The columns of joined rows.
-
-    Args:
-        keys: how many keys.
-        values: how many aggregates.
-        by: how many values that differences are added up by.
-        tables: the tables.
-
-    """
-
-    def __init__(self, keys: int, values: int, by: int, tables: Sequence[str]) -> None:
-        self.keys, self.values, self.by = (
-            [f"{name}{at}" for at in range(number)] for name, number in (("k", keys), ("a", values), ("b", by))
-        )
-        self.ids = [f"i{at}" for at in range(len(tables))]
-        self._tables = tables
-
-    def listed(self) -> str:
-        """Return them as a select list over rows with `DL`."""
-        ids = [f"dl_ids(DL.{quoted(table)}) AS {name}" for name, table in zip(self.ids, self._tables, strict=True)]
-        return ", ".join([*self.keys, *self.values, *self.by, *ids])
-
-    def key_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return which group a row is in."""
-        return tuple(comparable(row[name]) for name in self.keys)
-
-    def by_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return what its difference is added up by."""
-        return tuple(row[name] if row[name].__hash__ else repr(row[name]) for name in self.by)
 
 
 class _Comparing:
@@ -291,14 +177,18 @@ class _Comparing:
         self._notes: list[str] = []
         self._edges: dict[str, tuple[TracedTable, TracedTable]] = {}
         self._changes: dict[str, RowChanges | None] = {}
+        self._mixed: Mapping[Any, Sequence[MixedRow]] = {}
+        self._runs = self._rows = 0
+        self._steps = comparer.step_rows(self._edges, self._changes)
 
     def answer(self, rows: Sequence[MatchedRow]) -> Comparison:
         self._find_changes()
+        self._rows = len(rows)
         joined = self._joined(rows)
         test: dict[str, dict[tuple[Any, ...], tuple[int, Fraction]]] = defaultdict(dict)
         changes = [self._row(row, joined, test) for row in rows]
         return Comparison(
-            self._comparer._spark,
+            self._comparer.spark,
             self._now.name,
             self._then.version,
             self._now.version,
@@ -307,6 +197,7 @@ class _Comparing:
             tuple(changes),
             self._explanations(rows, joined, test),
             tuple(dict.fromkeys(self._notes)),
+            lambda found: ComparisonWalk(self._steps, self._then, self._now).start(found),
         )
 
     def _find_changes(self) -> None:
@@ -340,15 +231,46 @@ class _Comparing:
                 for side in (row.before, row.after)
                 if side is not None
             ]
-            tables, before, after = self._comparer.joined_rows((self._then, self._now), block, self._by, only)
+            asked = self._comparer.joined.of_versions
+            tables, before, after = asked((self._then, self._now), block, self._by, only, self._lineage_of(rows))
         except LineageError as error:
             if isinstance(error, BadArgumentError) or (self._by and isinstance(error, WrongSqlError)):
                 raise
             self._notes.append(f"differences are not attributed: {error.what}")
             return error.what
+        self._find_mixed(block, only)
         everywhere = (before.all_rows(), after.all_rows())
         attribution = Attribution(block.forms, tables, self._changes, everywhere if block.pads else ((), ()))
         return _Joined(block, before, after, attribution)
+
+    def _find_mixed(self, block: SummedBlock, only: Sequence[Sequence[Any]]) -> None:
+        try:
+            self._mixed = self._comparer.joined.mixed((self._then, self._now), block, self._changes, only)
+        except LineageError as error:
+            self._notes.append(f"which base rows have to be undone together is not known: {error.what}")
+
+    def _lineage_of(self, rows: Sequence[MatchedRow]) -> Lineage | None:
+        """The ids that some rows were made of, before and after; None: they are many, or not known."""
+        if len(rows) > _MOST_FEW or any(not edge.is_whole or edge.granules for edge in self._own_edges()):
+            return None
+        try:
+            found = [self._ids_of(rows, at) for at in (0, 1)]
+        except LineageError:
+            return None
+        total = sum(len(ids) for side in found for ids in side.values())
+        return (found[0], found[1]) if total <= _MOST_IDS else None
+
+    def _ids_of(self, rows: Sequence[MatchedRow], at: int) -> dict[str, LineageSet]:
+        sides = [row.after if at else row.before for row in rows]
+        numbers = [None if side is None else side[0] for side in sides]
+        lineage, saved = self._steps.lineage, (self._then, self._now)[at]
+        return {
+            name: united(lineage(saved, number, edges[at].name) for number in numbers)
+            for name, edges in self._edges.items()
+        }
+
+    def _own_edges(self) -> Iterator[TracedTable]:
+        return chain(self._then.tables, self._now.tables)
 
     def _row(self, row: MatchedRow, joined: _Joined | str, test: Mapping[str, Any]) -> RowChange:
         old = None if row.before is None else row.before[1]
@@ -362,19 +284,58 @@ class _Comparing:
             columns.append(self._column(at, name, before, after, joined, parts, reason))
         for each in columns:
             _collect(test[each.column], each.parts)
+        if row.change == "changed" and not isinstance(joined, str):
+            columns = _with_silent_parts(columns, parts, joined, _keys_of(row, joined.block)[1])
         key = dict(zip((self._names[at] for at in self._key), row.key, strict=True))
-        return RowChange(key, row.change, tuple(columns), tuple(self._moves(row)))
+        numbers = row.numbers
+        moves = tuple(self._steps.moves(self._then, self._now, numbers))
+        return RowChange(key, row.change, tuple(columns), moves, numbers)
 
-    def _parts(self, row: MatchedRow, joined: _Joined | str) -> tuple[list[Part], str]:
+    def _parts(self, row: MatchedRow, joined: _Joined | str) -> tuple[Sequence[Part], str]:
         if isinstance(joined, str):
             return [], joined
         first, second = _keys_of(row, joined.block)
         before, after = joined.before, joined.after
         sums = before.sums.get(first, ()), after.sums.get(second, ())
         try:
-            return joined.attribution.parts(before.rows.get(first, ()), after.rows.get(second, ()), sums), ""
+            parts = joined.attribution.parts(before.rows.get(first, ()), after.rows.get(second, ()), sums)
         except ValueError as error:
             return [], str(error)
+        if joined.block.is_plain:
+            return with_partners(parts, self._mixed.get(first, ()), joined.attribution.change_of), ""
+        return (self._until_undone(parts, joined, first) if first == second else parts), ""
+
+    def _until_undone(self, parts: Sequence[Part], joined: _Joined, key: Any) -> Sequence[Part]:
+        """Parts whose base rows can be undone together with nothing else, by running the query."""
+        versions = self._then, self._now
+        moved = {name.lower(): found for name, found in self._changes.items() if found}
+        if not parts or not self._comparer.joined.meet(versions, joined.block, moved):
+            return parts
+        changed = frozenset(
+            (name, int(each))
+            for name in joined.attribution.tables
+            if (found := self._changes.get(name))
+            for each in found.before | found.after
+        )
+
+        def rerun(named: Named) -> Undone:
+            self._runs += 1
+            if self._runs > _MOST_RUNS or self._rows > _MOST_RERUN:
+                raise NotTracedError("that takes too many runs of the query", instead="Ask about fewer rows: where=.")
+            tables, before, after = self._comparer.joined.undone(versions, joined.block, self._changes, named)
+            others = [row for at, rows in after.rows.items() if at != key for row in rows]
+            return Undone(
+                *(
+                    [named_of(row, tables) for row in rows]
+                    for rows in (after.rows.get(key, ()), before.rows.get(key, ()), others)
+                )
+            )
+
+        try:
+            return until_undone(parts, rerun, changed, joined.attribution.change_of)
+        except LineageError as error:
+            self._notes.append(f"which base rows have to be undone together is not known of all rows: {error.what}")
+            return parts
 
     def _column(  # noqa: PLR0917
         self, at: int, name: str, before: Any, after: Any, joined: _Joined | str, parts: Sequence[Part], reason: str
@@ -397,26 +358,6 @@ class _Comparing:
             why = why or ("there was no value before, or is none now" if before is None or after is None else "")
         return ColumnChange(name, before, after, difference, amounts, remainder, why)
 
-    # ------------------------------------------------------------ lineage
-
-    def _moves(self, row: MatchedRow) -> Iterator[TableMoves]:
-        numbers = [None if side is None else side[0] for side in (row.before, row.after)]
-        for then, now in self._edges.values():
-            if then.granules or now.granules:
-                note = f"it was saved with LINEAGE ON {', '.join(now.granules or then.granules)}: values, not rows"
-                yield TableMoves(now.name, LineageSet(), LineageSet(), LineageSet(), note)
-                continue
-            try:
-                before = self._comparer.lineage(self._then, numbers[0], then.name)
-                after = self._comparer.lineage(self._now, numbers[1], now.name)
-            except LineageError as error:
-                yield TableMoves(now.name, LineageSet(), LineageSet(), LineageSet(), error.what)
-                continue
-            changes = self._changes.get(now.name)
-            both = before & after
-            differs = both & changes.differs if changes is not None else LineageSet()
-            yield TableMoves(now.name, after - before, before - after, differs)
-
     # ------------------------------------------------------------ explanations
 
     def _explanations(
@@ -430,6 +371,25 @@ class _Comparing:
                 control[by] += times
         found = {column: ranked(self._by, tested, control) for column, tested in test.items() if tested}
         return {column: each for column, each in found.items() if each}
+
+
+def _with_silent_parts(
+    columns: Sequence[ColumnChange], parts: Sequence[Part], joined: _Joined, key: Any
+) -> list[ColumnChange]:
+    """Name parts that explain nothing of what differs, without which the old row would not be there again.
+
+    Their amounts cancel in a column, as two rows of one count; or HAVING asks for them; or they are all of the group.
+    """
+    named = {id(part): part for each in columns for part, _ in each.parts}
+    silent = [part for part in parts if id(part) not in named]
+    counts = joined.after.counts.get(key)
+    left = sum(counts.values()) if counts else 0
+    left += sum(part.joined[0] - part.joined[1] for part in named.values())
+    may_vanish = bool(joined.block.keys) and left <= 0
+    if not (may_vanish or joined.block.select.args.get("having")):
+        silent = [part for part in silent if any(part.amounts.values())]
+    added = tuple((part, Fraction(0)) for part in silent)
+    return [replace(each, parts=(*each.parts, *added)) if each.parts else each for each in columns]
 
 
 def _keys_of(row: MatchedRow, block: SummedBlock) -> tuple[Any, Any]:
@@ -446,27 +406,3 @@ def _collect(into: dict[tuple[Any, ...], tuple[int, Fraction]], parts: Sequence[
     for part, amount in parts:
         rows, total = into.get(part.by, (0, Fraction(0)))
         into[part.by] = rows + max(part.joined), total + amount
-
-
-def _exact(value: Any) -> Fraction:
-    """A sum; of values without an exact one nothing is split, so it does not matter."""
-    try:
-        return exact(value)
-    except ValueError:
-        return Fraction(0)
-
-
-def _literal(value: Any, kind: str) -> str | None:
-    """A value of a key as SQL; None where it is not written exactly, as a float, or other values may equal it."""
-    if kind.lower().startswith(("char", "varchar", "string collate")):
-        return None
-    if value is None or isinstance(value, bool):
-        return "NULL" if value is None else str(value).upper()
-    if isinstance(value, int):
-        return f"{value}L" if abs(value) >= 1 << 31 else str(value)
-    if isinstance(value, str):
-        return string_literal(value)
-    if isinstance(value, Decimal) and value.is_finite():
-        return f"{value:f}BD"
-    is_date = isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
-    return f"DATE'{value.isoformat()}'" if is_date else None

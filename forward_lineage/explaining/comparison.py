@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.explaining.attributing import BaseRow, Part
+from forward_lineage.explaining.page import Panel
 from forward_lineage.explaining.ranking import Explanation
 from forward_lineage.explaining.told_answer import ToldAnswer, value_text, values_text
 from forward_lineage.showing.html import facts_html, table_html
@@ -79,6 +80,7 @@ class RowChange:
         change: ``added``, ``removed`` or ``changed``.
         columns: the columns that differ.
         tables: how its lineage moved, by base table.
+        numbers: of the row in the earlier version, and in the later one; None: it is not there.
 
     """
 
@@ -86,6 +88,7 @@ class RowChange:
     change: str
     columns: tuple[ColumnChange, ...]
     tables: tuple[TableMoves, ...] = ()
+    numbers: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,6 +104,7 @@ class Comparison(ToldAnswer):
         rows: the rows that differ.
         explanations: column → values of `by` that explain its difference, the best first.
         notes: what could not be told, and why.
+        walked: makes the page, for which it reads rows.
 
     """
 
@@ -113,6 +117,7 @@ class Comparison(ToldAnswer):
     rows: tuple[RowChange, ...]
     explanations: Mapping[str, Sequence[Explanation]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    walked: Callable[[Comparison], Panel] | None = field(default=None, compare=False)
 
     # ------------------------------------------------------------ as rows
 
@@ -137,7 +142,7 @@ class Comparison(ToldAnswer):
         for row in self.rows:
             for each in row.columns:
                 for part, amount in each.parts:
-                    said = ", ".join(map(_base_row, part.rows))
+                    said = ", ".join(map(base_row_text, part.rows))
                     rows.append((*row.key.values(), *part.by, each.column, said, amount))
                 if each.remainder is not None:
                     rows.append((*row.key.values(), *[None] * len(self.by), each.column, None, each.remainder))
@@ -190,13 +195,18 @@ class Comparison(ToldAnswer):
 
     # ------------------------------------------------------------ as people see it
 
-    def _title(self) -> str:
+    def _walk(self) -> Panel:
+        return Panel("result", self.title) if self.walked is None else self.walked(self)
+
+    @property
+    def title(self) -> str:
+        """How many rows differ, in a line."""
         kinds = {kind: sum(row.change == kind for row in self.rows) for kind in ("added", "removed", "changed")}
         counts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
         return f"{self.result}, version {self.before} → {self.after}: {counts}"
 
     def _lines(self) -> Iterator[str]:
-        yield self._title()
+        yield self.title
         for row in self.rows[:_SHOWN]:
             yield f"{values_text(row.key) or 'the row'}: {row.change}"
             for each in row.columns:
@@ -208,19 +218,19 @@ class Comparison(ToldAnswer):
         if len(self.rows) > _SHOWN:
             yield f"and {counted(len(self.rows) - _SHOWN, 'more row')}"
         for column, found in self.explanations.items():
-            yield from (f"{column} is explained by {_explanation(one)}" for one in found[:3])
+            yield from (f"{column} is explained by {explanation_text(one)}" for one in found[:3])
         yield from (f"Note: {note}" for note in self.notes)
 
     def _parts_lines(self, each: ColumnChange) -> Iterator[str]:
         ordered = sorted(each.parts, key=lambda found: -abs(found[1]))
         for part, amount in ordered[:_LISTED]:
             by = values_text(dict(zip(self.by, part.by, strict=True)))
-            yield f"{_signed(amount)}  {_base_rows(part.rows)}{f'  ({by})' if by else ''}"
+            yield f"{signed(amount)}  {_base_rows(part.rows)}{f'  ({by})' if by else ''}"
         if len(ordered) > _LISTED:
             rest = sum((amount for _, amount in ordered[_LISTED:]), Fraction(0))
-            yield f"{_signed(rest)}  {counted(len(ordered) - _LISTED, 'more part')}"
+            yield f"{signed(rest)}  {counted(len(ordered) - _LISTED, 'more part')}"
         if each.remainder:
-            yield f"{_signed(each.remainder)}  remainder{f': {each.reason}' if each.reason else ': rounding'}"
+            yield f"{signed(each.remainder)}  remainder{f': {each.reason}' if each.reason else ': rounding'}"
         elif each.reason:
             yield f"not attributed: {each.reason}"
 
@@ -247,10 +257,12 @@ class Comparison(ToldAnswer):
         ]
         if lineage:
             tables.append(table_html(["row", "table", "joined", "left", "other values", ""], lineage))
-        explained = [(column, _explanation(each)) for column, found in self.explanations.items() for each in found[:5]]
+        explained = [
+            (column, explanation_text(each)) for column, found in self.explanations.items() for each in found[:5]
+        ]
         if explained:
             tables.append(table_html(["column", "explained by"], explained))
-        return facts_html(self._title(), [("note", note) for note in self.notes], tables)
+        return facts_html(self.title, [("note", note) for note in self.notes], tables)
 
 
 def _array(values: Sequence[Any], kind: Any) -> pa.Array:
@@ -328,22 +340,25 @@ def _json(value: Any) -> Any:
     return value if isinstance(value, float) and value - value == 0 else value_text(value)
 
 
-def _signed(value: Fraction) -> str:
+def signed(value: Fraction) -> str:
+    """Return a difference as people see it: ``+1,204``."""
     shown = number(value)
     return f"{'+' if value >= 0 else '-'}{abs(shown):,}"
 
 
 def _difference(each: ColumnChange) -> str:
-    return "" if each.difference is None else f" ({_signed(each.difference)})"
+    return "" if each.difference is None else f" ({signed(each.difference)})"
 
 
-def _base_row(row: BaseRow) -> str:
+def base_row_text(row: BaseRow) -> str:
+    """Return a base row, and how it changed, in words."""
     return f"{row.table} {row.row_id} {row.change}"
 
 
 def _base_rows(rows: Sequence[BaseRow]) -> str:
-    said = ", ".join(map(_base_row, rows[:_LISTED]))
-    return said + (f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else "") or "no base row"
+    said = ", ".join(map(base_row_text, rows[:_LISTED]))
+    said += f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else ""
+    return f"{said}, together" if len(rows) > 1 else said or "no base row"
 
 
 def _listed(ids: LineageSet) -> str:
@@ -357,8 +372,9 @@ def _moves(moves: TableMoves) -> str:
     return f"{moves.table}: {'; '.join([*said, *([moves.note] if moves.note else [])])}"
 
 
-def _explanation(each: Explanation) -> str:
+def explanation_text(each: Explanation) -> str:
+    """Return values that explain a difference, and how much of it."""
     share = "" if each.share is None else f", {each.share:.0%} of the difference"
     ratio = "only these changed" if each.risk_ratio == float("inf") else f"risk ratio {each.risk_ratio:.3g}"
     changed = f"{each.support:.0%} of the rows that changed"
-    return f"{values_text(each.values)}: {_signed(each.difference)}{share}; {changed}, {ratio}"
+    return f"{values_text(each.values)}: {signed(each.difference)}{share}; {changed}, {ratio}"

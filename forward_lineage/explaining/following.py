@@ -6,7 +6,7 @@ all that came before, and each condition is a column. So a row stops at the firs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
@@ -248,33 +248,42 @@ class Follower:
         mine = [each for each in block.asked_of_rows if block.tells(each, item)]
         rest = [each for each in block.asked_of_rows if not any(each is one for one in mine)]
         if isinstance(item.node, exp.Table) and isinstance(meant := self.grounding.meaning(item.node), BaseTable):
-            way, marked = self._read(meant, item, name, wanted, mine)
+            way, marked, found = self._read(meant, item, name, wanted, mine)
         else:
-            way, marked = self._through_inner(item, name, wanted, mine)
+            (way, marked), found = self._through_inner(item, name, wanted, mine), None
         if way.through:
-            BlockWay(self._rows, block, start, replace(item, relation=marked), name, way, rest).run()
+            BlockWay(self._rows, block, start, replace(item, relation=marked), name, way, rest, found).run()
         return way
 
     def _read(
         self, table: BaseTable, item: Item, name: str, wanted: Wanted, asked: Sequence[Condition]
-    ) -> tuple[Way, str]:
-        """The rows of a base table that are followed, marked."""
+    ) -> tuple[Way, str, Callable[[Sequence[int]], str]]:
+        """The rows of a base table that are followed, marked; and what is done when their ids are known.
+
+        They are found by the query of the joins: to look for them before costs as much again.
+        """
         condition = " AND ".join(f"({print_sql(each.node)})" for each in asked)
         if wanted.table:
             listed_ids = ", ".join(f"{each}L" for each in wanted.ids)
             condition = " AND ".join(filter(None, [f"{ROW_ID} IN ({listed_ids})", condition]))
         relation = self.grounding.with_ids(table, item.alias)
-        ids = sorted(row[ROW_ID] for row in self._rows(f"SELECT {ROW_ID} FROM {relation} WHERE {condition}"))
-        if len(ids) > MOST_IDS:
-            raise BadArgumentError(f"that is {len(ids):,} rows of {table.name}", instead="Ask about fewer rows.")
-        way = Way(table=table.name.lower(), ids=tuple(ids))
+        way = Way(table=table.name.lower())
         said_ = " AND ".join(print_sql(each.written or each.node) for each in asked) or f"ids {list(wanted.ids)[:5]}"
-        why = "" if ids else f"no row of {table.name} has {said_}"
-        asked_for = len(ids) or (len(wanted.ids) if wanted.table else 0)
-        way.passes(PassedStep(name, "FROM", table.name, position_of(item.node), asked_for, len(ids), (), why))
-        inside = f"{ROW_ID} IN ({', '.join(f'{each}L' for each in ids) or 'NULL'})"
         alias = in_backticks(item.alias)
-        return way, f"(SELECT *, coalesce({inside}, false) AS {NAMED} FROM {relation}) AS {alias}"
+
+        def marked(inside: str) -> str:
+            return f"(SELECT *, coalesce({inside}, false) AS {NAMED} FROM {relation}) AS {alias}"
+
+        def found(ids: Sequence[int]) -> str:
+            if len(ids) > MOST_IDS:
+                raise BadArgumentError(f"that is {len(ids):,} rows of {table.name}", instead="Ask about fewer rows.")
+            way.ids = tuple(ids)
+            why = "" if ids else f"no row of {table.name} has {said_}"
+            asked_for = len(ids) or (len(wanted.ids) if wanted.table else 0)
+            way.passes(PassedStep(name, "FROM", table.name, position_of(item.node), asked_for, len(ids), (), why))
+            return marked(f"{ROW_ID} IN ({', '.join(f'{each}L' for each in ids) or 'NULL'})")
+
+        return way, marked(condition), found
 
     def _through_inner(self, item: Item, name: str, wanted: Wanted, asked: Sequence[Condition]) -> tuple[Way, str]:
         """The rows of a query in FROM that are made of the rows that are followed, marked."""

@@ -47,10 +47,14 @@ class Grounding:
     Args:
         names: what they meant.
 
+    Attributes:
+        texts: of the views and results that were met, by name.
+
     """
 
     def __init__(self, names: NamesThen) -> None:
         self._names = names
+        self.texts: dict[str, str] = {}
 
     def inlined(self, tree: exp.Expr, ctes: Mapping[str, Inner] | None = None) -> exp.Expr:
         """Return a query with its CTEs in place of their names; other names stay.
@@ -95,11 +99,11 @@ class Grounding:
                 self._put_in(child, ctes)
 
     def grounded(self, tree: exp.Expr) -> str:
-        """Return the text of an inlined query, each table in it read as it was."""
+        """Return the text of an inlined query, each table in it read in its old version."""
         return print_sql(self.grounded_tree(tree))
 
     def grounded_tree(self, tree: exp.Expr) -> exp.Expr:
-        """Return an inlined query, or an expression with subqueries, each table in it read as it was."""
+        """Return an inlined query, or an expression with subqueries, each table in it read in its old version."""
         copied = tree.copy()
         for table in list(copied.find_all(exp.Table)):
             parts = table_name(table)
@@ -116,7 +120,7 @@ class Grounding:
         return copied
 
     def relation(self, table: exp.Table) -> str:
-        """Return an item of FROM with the columns of a table, as it was."""
+        """Return an item of FROM with the columns of an old table."""
         found = self.meaning(table)
         if isinstance(found, Inner):
             return f"({self.grounded(found.tree)})"
@@ -142,6 +146,7 @@ class Grounding:
             refuse(table, f"{print_sql(table)} in FROM is not followed", INSTEAD)
         found = self._names.find(parts)
         if isinstance(found, View):
+            self.texts[found.name] = found.sql
             return Inner(self.inlined(parse(found.sql).tree), found.columns, found.name)
         if not isinstance(found, BaseTable):
             raise NotTracedError(f"{'.'.join(parts)} is no registered table", instead=INSTEAD)

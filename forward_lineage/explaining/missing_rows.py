@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.explaining.page import Panel
 from forward_lineage.explaining.told_answer import ToldAnswer, value_text, values_text
 from forward_lineage.showing.html import facts_html, table_html
 from forward_lineage.spark.versions import arrow_frame
@@ -61,6 +62,7 @@ class MissingRows(ToldAnswer):
         present: numbers of the rows of the result that are what was asked for, if there are any.
         through: whether rows got past all steps; of a UNION it is enough that one side lets them.
         as_now: tables that were read in their present version: the result has no lineage in them that tells another.
+        walked: makes the page.
 
     """
 
@@ -72,6 +74,7 @@ class MissingRows(ToldAnswer):
     present: tuple[int, ...] = ()
     through: bool = False
     as_now: tuple[str, ...] = ()
+    walked: Callable[[MissingRows], Panel] | None = field(default=None, compare=False)
 
     @property
     def kept_out_by(self) -> PassedStep | None:
@@ -119,16 +122,21 @@ class MissingRows(ToldAnswer):
             "read_as_now": list(self.as_now),
         }
 
+    def _walk(self) -> Panel:
+        return Panel("question", self.verdict) if self.walked is None else self.walked(self)
+
     def _lines(self) -> Iterator[str]:
         yield f"{self.asked} in {self.result}, version {self.version}: {self.verdict}"
         for step in self.steps:
-            yield f"  {step.arrived:>6,} → {step.survived:<6,} {_written(step)}  [{step.place}]"
+            yield f"  {step.arrived:>6,} → {step.survived:<6,} {written(step)}  [{step.place}]"
         last = self.kept_out_by
         for values in last.values[:_EXAMPLES] if last is not None else ():
             yield f"           {values_text(values)}"
-        yield from (f"Note: {note}" for note in self._notes())
+        yield from (f"Note: {note}" for note in self.notes)
 
-    def _notes(self) -> Iterator[str]:
+    @property
+    def notes(self) -> Iterator[str]:
+        """The parts that could not be told, and why."""
         if self.as_now:
             tables = ", ".join(self.as_now)
             yield f"{tables} was read as it is now: {self.result} has no lineage in it that tells the version"
@@ -146,12 +154,13 @@ class MissingRows(ToldAnswer):
             tables.append(table_html(names, cells))
         return facts_html(
             f"{self.asked} in {self.result}",
-            [("answer", self.verdict), *(("note", note) for note in self._notes())],
+            [("answer", self.verdict), *(("note", note) for note in self.notes)],
             tables,
         )
 
 
-def _written(step: PassedStep) -> str:
+def written(step: PassedStep) -> str:
+    """Return the part of the query with the word that it begins with."""
     return step.text if step.text.upper().startswith(step.kind.upper()) else f"{step.kind} {step.text}"
 
 

@@ -38,6 +38,12 @@ class MatchedRow:
         """``added``, ``removed`` or ``changed``."""
         return "added" if self.before is None else "removed" if self.after is None else "changed"
 
+    @property
+    def numbers(self) -> tuple[int | None, int | None]:
+        """Its numbers in both; None: it is not there."""
+        before, after = (None if side is None else side[0] for side in (self.before, self.after))
+        return before, after
+
 
 def key_places(saved: SavedResult, key: Sequence[str]) -> tuple[int, ...]:
     """Return the places of columns by name.

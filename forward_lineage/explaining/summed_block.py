@@ -18,6 +18,8 @@ from rewrites.block import has_grouping_sets, is_aggregate
 from rewrites.refusals import position_of
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 
+_OF_NAME = {"this", "db", "catalog", "alias"}
+_INNER = ("", "INNER", "CROSS", "OUTER")  # of a join without a side
 _KEPT = ("with_", "hint", "from_", "joins", "where", "laterals")
 
 
@@ -51,6 +53,23 @@ class SummedBlock:
     def pads(self) -> bool:
         """Whether an outer join pads rows."""
         return any(str(join.args.get("side") or "") for join in self.select.args.get("joins") or ())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it reads nothing but tables that are named in FROM, joined by inner joins."""
+        joins = self.select.args.get("joins") or ()
+        if self.pads or self.select.args.get("with_") or self.select.args.get("laterals"):
+            return False
+        tables = list(self.select.find_all(exp.Table))
+        parts = sum(1 for _ in self.select.find_all(exp.Query, exp.Join))
+        return (
+            len(tables) == len(joins) + 1
+            and parts == len(joins) + 1  # no subquery
+            and all({name for name, value in each.args.items() if value} <= _OF_NAME for each in tables)
+            and all(
+                not join.args.get("method") and str(join.args.get("kind") or "").upper() in _INNER for join in joins
+            )
+        )
 
     def joined_rows(self, by: Sequence[str], only: Sequence[Sequence[str]] | None = None) -> str:
         """Return the query of joined rows: columns k0…, a0…, b0….

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from forward_lineage.explaining.page import Panel, write_walk
 from forward_lineage.showing.plain_text import plain
 
 
@@ -20,6 +22,23 @@ class ToldAnswer(ABC):
     @abstractmethod
     def _lines(self) -> Iterator[str]:
         """Yield the answer as people see it."""
+
+    @abstractmethod
+    def _walk(self) -> Panel:
+        """Return where the page of the answer begins."""
+
+    def save(self, file: Path | str) -> Path:
+        """Write the answer as a page, one HTML file that needs nothing else; return where it is.
+
+        Args:
+            file: its name; it ends in ``.html``.
+
+        Raises:
+            BadArgumentError: it does not.
+            SetupError: the file cannot be written.
+
+        """
+        return write_walk(file, self._walk())
 
     def as_json(self) -> str:
         """Return the answer as one line of JSON."""

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from forward_lineage.explaining.blocks import conjuncts
 from forward_lineage.explaining.following import MOST_IDS, Follower, Wanted
+from forward_lineage.explaining.missing_page import missing_panel
 from forward_lineage.explaining.missing_rows import MissingRows
 from forward_lineage.explaining.past_tables import PastTables
 from forward_lineage.frontend import check_condition, parse
@@ -16,9 +17,10 @@ from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.names import split_name
 from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.asking.questions import Questions
+from forward_lineage.store.asking.rows import Asked
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
-from udafs.errors import BadArgumentError, LineageError
+from udafs.errors import BadArgumentError, LineageError, NotTracedError, Position
 from udafs.lineage_set import LineageSet
 
 
@@ -49,7 +51,7 @@ class MissingExplainer:
         saved = self._library.get(name, version)
         self._past.check_text(saved)
         if where is not None:
-            asked, wanted = where, self._by_condition(where)
+            asked, wanted = where, self._by_condition(saved, where)
             present = self._questions.result_rows.of(saved).where(where)
         else:
             assert table is not None and ids is not None, "refused before"
@@ -64,16 +66,36 @@ class MissingExplainer:
         if way.through and not numbers and way.steps[-1].kind == "LIMIT":
             why = "others have the same place in the order, and Spark chose among them"
             way.steps[-1], way.through = replace(way.steps[-1], survived=0, why=why), False
+        texts = {saved.name: saved.sql, **follower.grounding.texts}
         return MissingRows(
-            self._spark, saved.name, saved.version, asked, tuple(way.steps), numbers, way.through, tuple(sorted(as_now))
+            self._spark,
+            saved.name,
+            saved.version,
+            asked,
+            tuple(way.steps),
+            numbers,
+            way.through,
+            tuple(sorted(as_now)),
+            lambda found: missing_panel(found, texts),
         )
 
-    def _by_condition(self, where: str) -> Wanted:
+    def _by_condition(self, saved: SavedResult, where: str) -> Wanted:
         check_condition(where)
         tree = parse(f"SELECT * FROM t WHERE (({where}))").tree
         condition = tree.args["where"].this
         if condition.find(exp.Query):
             raise BadArgumentError("the condition has a subquery", instead="Compare columns with values.")
+        calls = (
+            each for each in condition.walk() if isinstance(each, exp.Func) and not isinstance(each, exp.Connector)
+        )
+        if any(calls):
+            rows = self._questions.result_rows.of(saved)
+            chance = rows.depends_on(Asked(where, Position(1, 1), saved.name))
+            if chance is not None:
+                raise NotTracedError(
+                    f"the condition depends on {chance}: it may mean other rows each time it is asked",
+                    instead=f"Write one over the columns of {saved.name} alone.",
+                )
         return Wanted(asked=tuple(conjuncts(condition)))
 
     def _by_ids(self, saved: SavedResult, table: str, ids: Iterable[int]) -> Wanted:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from forward_lineage.frontend.statement import parse
@@ -9,6 +11,10 @@ from udafs.errors import LineageError, WrongSqlError
 
 _BEFORE = "SELECT * FROM t WHERE ("
 _CLAUSES = {"expressions", "from_", "where"}
+#: Words that Spark reads without a column, and units of time.
+_NO_COLUMNS = {"user", "session_user", "localtimestamp", "localtime", "grouping__id", "now"} | {
+    *("year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second", "millisecond", "microsecond")
+}
 _REMEDY = "Write one condition over the columns, such as p_size > 10 AND p_brand = 'x'."
 
 
@@ -39,4 +45,35 @@ def _is_one_condition(tree: exp.Select) -> bool:
     # Of `a) OR (b` and `a) GROUP BY (b` each piece would be read, and of `(a x)` an alias.
     given = {name for name, value in tree.args.items() if value}
     inner = tree.args["where"].this if given <= _CLAUSES and "where" in given else None
-    return isinstance(inner, exp.Paren) and not isinstance(inner.this, exp.Alias | exp.Star)
+    return isinstance(inner, exp.Paren) and not isinstance(inner.unnest(), exp.Alias | exp.Star)
+
+
+def columns_in(text: str, columns: Sequence[str]) -> list[str]:
+    """Return the names in a condition or expression that stand for columns, and are none of these.
+
+    >>> columns_in("itm = 'tea' AND exists(tags, x -> x = item)", ["item", "tags"])
+    ['itm']
+
+    Args:
+        text: SQL over one row of a table; what is malformed has no names.
+        columns: those of the table.
+
+    """
+    try:
+        tree = parse(f"SELECT ({text}\n) FROM t").tree
+    except LineageError:
+        return []
+    return unknown_columns(tree, columns)
+
+
+def unknown_columns(tree: exp.Expr, columns: Sequence[str]) -> list[str]:
+    """Return such names of a tree; in doubt a name is known: one with a qualifier, in a lambda or a subquery."""
+    known = {column.lower() for column in columns} | _NO_COLUMNS
+    found = []
+    for node in tree.find_all(exp.Column):
+        name = node.name
+        plain = len(node.parts) == 1 and not isinstance(node.this, exp.Star) and not name.startswith(("_", "current_"))
+        inner = node.find_ancestor(exp.Lambda, exp.Query)
+        if plain and inner in (None, tree) and name.lower() not in known and not isinstance(node.parent, exp.Kwarg):
+            found.append(name)
+    return found

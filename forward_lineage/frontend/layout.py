@@ -43,12 +43,12 @@ def layout(sql: str, width: int = _WIDTH) -> str:
 def _laid_out(sql: str, width: int) -> str:
     # sqlparse breaks a list behind the item that reaches the width, not before it: then a narrower one is tried.
     tried = []
-    for narrower in range(0, width // 2, _NARROWER):
+    for narrower in range(0, 2 * width // 3, _NARROWER):
         wide = sqlparse.format(sql, reindent=True, indent_width=_INDENT, wrap_after=width - narrower)
         tried.append(_on_one_line_where_it_fits(wide, width))
         if max(map(len, tried[-1].split("\n"))) <= width:
             return tried[-1]
-    return tried[0]
+    return min(tried, key=lambda text: max(map(len, text.split("\n"))))
 
 
 def _on_one_line_where_it_fits(sql: str, width: int) -> str:

@@ -26,7 +26,7 @@ from rewrites.options import Options
 from rewrites.readings import Read
 from rewrites.refusals import bugs_reported, position_of
 from rewrites.stage_queries import Part
-from rewrites.tables import StoredTable, Tables
+from rewrites.tables import BaseTable, StoredTable, Tables
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError, NotTracedError
 
@@ -79,6 +79,7 @@ class RewrittenStatement:
         meaning: what its lineage means; None when nothing is traced.
         through: the tables that carry lineage and are traced through.
         read: which tables and views its text, and those of the views, name.
+        decided_by: the tables that it reads and that no row is traced to, such as those behind NOT EXISTS.
     """
 
     sql: str
@@ -92,6 +93,7 @@ class RewrittenStatement:
     meaning: Meaning | None = None
     through: tuple[StoredTable, ...] = ()
     read: Read = field(default_factory=Read)
+    decided_by: tuple[str, ...] = ()
 
     @property
     def adds_lineage(self) -> bool:
@@ -211,6 +213,7 @@ def _rewritten(
         meaning,
         tuple(source for source in result.sources if isinstance(source, StoredTable)),
         result.read,
+        tuple(sorted({source.name for source in result.sources if isinstance(source, BaseTable)} - {*result.tables})),
     )
 
 

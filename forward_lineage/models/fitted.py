@@ -143,7 +143,9 @@ class Columns(Together):
         kept = [(name, each) for name, each, _ in estimator.transformers_ if each != "drop"]
         kept = [(name, each) for name, each in kept if _width(estimator.output_indices_[name])]
         if any(isinstance(each, str) for _, each in kept):
-            raise NotTracedError("a ColumnTransformer of a release of scikit-learn that is not known", instead="Update.")
+            raise NotTracedError(
+                "a ColumnTransformer of a release of scikit-learn that is not known", instead="Update scikit-learn."
+            )
         super().__init__([fitted_of(each) for _, each in kept])
         self._names = [name for name, _ in kept]
 

@@ -69,6 +69,7 @@ class Rule(ABC):
             NotTracedError: it does not.
 
         """
+        return
 
 
 class Everything(Rule):

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.notebooks.finding import session_of, session_of_home
 from forward_lineage.notebooks.magics import LineageMagics
 from forward_lineage.notebooks.quiet_start import start_as_ever, start_quietly
+from forward_lineage.notebooks.watching import Watching, watching_of
 from forward_lineage.results import is_answer, meaning_of
 from forward_lineage.session.stopping import Stopped
 from udafs.errors import LineageError
@@ -25,6 +26,8 @@ def load(shell: Any) -> None:
     """
     start_quietly()
     shell.register_magics(LineageMagics)
+    if watching_of(shell) is None:
+        Watching(shell).start()
     for ours in (LineageError, Stopped):
         ours._render_traceback_ = _in_one_line  # type: ignore[union-attr]
 
@@ -37,6 +40,8 @@ def load(shell: Any) -> None:
 def unload(shell: Any) -> None:
     """Take the display of results away, and the magics."""
     start_as_ever()
+    if (watching := watching_of(shell)) is not None:
+        watching.stop()
     shell.display_formatter.mimebundle_formatter.pop(DataFrame, None)
     for ours in (LineageError, Stopped):
         del ours._render_traceback_  # type: ignore[union-attr]

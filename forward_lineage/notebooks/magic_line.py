@@ -13,7 +13,8 @@ USAGE = """%lineage                                            tables and saved 
 %lineage forward TABLE [IDS] RESULT [WHERE …]       rows of a result that were made of rows of a table
 %lineage impact TABLE [IDS] [WHERE …]               all results with rows that were made of them
 %lineage graph [TABLE [WHERE …]]                    a picture of the pipeline, an impact painted in
-%lineage stale                                      results of which something has changed since"""
+%lineage stale                                      results of which something has changed since
+%lineage status [refresh]                           cells that are out of date, and which to run again"""
 
 _WHERE = re.compile(r"(?:^|\s)WHERE\s", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d+(?:,\d+)*")
@@ -22,6 +23,7 @@ _LIKE_NUMBERS = re.compile(r"[\d,]+")
 _FORMS = {
     "": (0, 0, False, False),
     "stale": (0, 0, False, False),
+    "status": (0, 1, False, False),
     "show": (1, 1, False, False),
     "backward": (1, 2, True, True),
     "forward": (2, 2, True, True),

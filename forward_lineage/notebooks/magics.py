@@ -14,10 +14,13 @@ from forward_lineage.frontend import split_script
 from forward_lineage.notebooks.finding import Namespace, session_of
 from forward_lineage.notebooks.magic_line import USAGE, Asked, understood
 from forward_lineage.notebooks.pictures import pipeline_picture
+from forward_lineage.notebooks.stale_cells import Status
+from forward_lineage.notebooks.watching import watching_of
 from forward_lineage.session import ForwardLineage
 from forward_lineage.store.library.saved_result import SavedResult
-from udafs.errors import BadArgumentError, LineageError
+from udafs.errors import BadArgumentError, LineageError, SetupError
 
+_STATUS = "Write %lineage status, or %lineage status refresh"
 _NONE_GIVEN = "Write the query below the line that begins with %%lineage."
 
 
@@ -56,6 +59,8 @@ class LineageMagics(Magics):
             if cell is not None:
                 return self._run(line, cell)
             asked = understood(line)
+            if asked.word == "status":
+                return self._status(asked)
             return _ANSWERS[asked.word](session_of(self._names), asked)
 
     @property
@@ -89,6 +94,14 @@ class LineageMagics(Magics):
         if args is not None:
             raise BadArgumentError("a saved query has no parameters", instead="Write the values into the SQL.")
         return session.save(sql, options.save, semantics=options.semantics)
+
+    def _status(self, asked: Asked) -> Status:
+        if asked.names not in ((), ("refresh",)):
+            raise BadArgumentError(f"%lineage status {asked.names[0]} is not understood", instead=_STATUS)
+        watching = watching_of(self.shell)
+        if watching is None:
+            raise SetupError("nothing watches the cells of this notebook", instead="Run: %load_ext forward_lineage")
+        return watching.status(refresh=bool(asked.names))
 
     def _variable(self, name: str | None) -> Any:
         if name is None:

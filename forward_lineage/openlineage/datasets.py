@@ -55,7 +55,8 @@ class Datasets:
 
     def read_by(self, traced: TracedStatement) -> Inputs:
         """Return the datasets that a command reads."""
-        manifests = [self._tables.registered(each) for each in traced.rewritten.tables]
+        rewritten = traced.rewritten
+        manifests = [self._tables.registered(each) for each in (*rewritten.tables, *rewritten.decided_by)]
         return {each.name: self._of_registration(each, each.version) for each in manifests}
 
     def of_saved(self, saved: SavedResult, inputs: Inputs, tree: Callable[[], exp.Expr] | None, find: Find) -> Written:

@@ -94,6 +94,12 @@ def rows_as_text(table: pa.Table) -> tuple[list[str], list[list[str | None]]]:
     return list(table.column_names), [list(row) for row in zip(*columns, strict=True)]
 
 
+def places_of_numbers(table: pa.Table) -> list[int]:
+    """Return the places of columns of numbers, which stand at the right."""
+    numbers = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal
+    return [place for place, field in enumerate(table.schema) if any(each(field.type) for each in numbers)]
+
+
 def _cell(value: object) -> str | None:
     text = text_of(value)
     return text if text is None or len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"

@@ -26,7 +26,7 @@ from forward_lineage.pages.drawing import Drawing, Marks
 from forward_lineage.pages.grids import heat_map
 from forward_lineage.pages.links import link_of
 from forward_lineage.pages.page_definition import Kind
-from forward_lineage.pages.page_model import Shown, rows_as_text
+from forward_lineage.pages.page_model import Shown, places_of_numbers, rows_as_text
 from forward_lineage.pages.spans import Spans, TimeLine
 from forward_lineage.views.linked import Answer
 from udafs.errors import BadArgumentError, InternalError, LineageError
@@ -316,8 +316,10 @@ class Person:
         def read() -> dict[str, Any]:
             if asked != self._rows_asked:
                 return {}
-            head, body = rows_as_text(self._shown.read_rows(self._hand.ids(first, ROWS_A_TIME)))
-            return {"state": "there", "head": head, "body": body, "first": first, "left": left, "step": ROWS_A_TIME}
+            rows = self._shown.read_rows(self._hand.ids(first, ROWS_A_TIME))
+            head, body = rows_as_text(rows)
+            shown = {"head": head, "body": body, "numbers": places_of_numbers(rows)}
+            return {"state": "there", **shown, "first": first, "left": left, "step": ROWS_A_TIME}
 
         def show(done: Future[dict[str, Any]]) -> None:
             found = done.result()

@@ -26,6 +26,8 @@ ENTRY = (
     "An entry is a table of TOML with the arguments of register: path, key, order_by, row_id, source, format, options, "
     "trusted, hashes."
 )
+#: Arguments that a request has under another name.
+_FIELDS = {"format": "file_format"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class Entry:
 
     name: str
     arguments: dict[str, Any]
+
+    @property
+    def request(self) -> Request:
+        """The same as a request."""
+        return Request(self.name, **{_FIELDS.get(word, word): value for word, value in self.arguments.items()})
 
 
 def read_catalog_file(file: Path) -> list[Entry]:
@@ -83,12 +90,12 @@ def _entry(file: Path, name: str, said: object) -> Entry:
     arguments = dict(said)
     if "path" in arguments:
         arguments["path"] = _placed(file.parent, arguments["path"])
-    request = Request(name, **{"file_format" if key == "format" else key: each for key, each in arguments.items()})
+    entry = Entry(name, arguments)
     try:
-        request.check()
+        entry.request.check()
     except LineageError as error:
         raise BadArgumentError(f"{where}: {error.what}", instead=error.instead) from None
-    return Entry(name, arguments)
+    return entry
 
 
 def _placed(folder: Path, path: str | list[str]) -> str | list[str]:

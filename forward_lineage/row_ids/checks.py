@@ -124,8 +124,10 @@ def _left_alone(spark: SparkSession, manifest: Manifest) -> bool:
 
 
 def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
-    """List what a copy was made from: a folder shows new files too."""
+    """List what a copy was made from: a folder or table shows new files too."""
     source = manifest.copied_from
+    if (of_table := _files_of_table(spark, manifest)) is not None:
+        return of_table
     if "paths" in source:
         return files_of(spark, {"paths": source["paths"]}) or []
     place = source.get("path", "")
@@ -135,6 +137,15 @@ def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFi
     near = stat_files((file.path for file in copied if not file.far), spark)
     far = [file.path for file in copied if file.far]
     return near + [of_far(file) for file in files_there(spark, _folders(far), far)] if far else near
+
+
+def _files_of_table(spark: SparkSession, manifest: Manifest) -> list[DataFile] | None:
+    """The files of a table that was copied; None if none was, or its name means another one in this session."""
+    table = manifest.copied_from.get("table")
+    if not table or not manifest.can_be_copied_again or not _is_there(spark, table):
+        return None
+    frame = open_table(spark, table)
+    return list(input_files(frame)) if fingerprint(frame) == manifest.copied_from["fingerprint"] else None
 
 
 def _folders(files: Sequence[str]) -> list[str]:

@@ -280,7 +280,10 @@ class Registrar:
         return self._keyed_copy(manifest.name, again, key, manifest.trusted)
 
     def _is_in_step(self, manifest: Manifest) -> bool:
-        """Whether what a copy was made from is known to be what it was."""
+        """Whether what a copy was made from is known to be what it was; a name may mean other files than then."""
+        table = manifest.copied_from.get("table")
+        if table is not None and self.spark.catalog.tableExists(quoted_name(table)):
+            return False  # it is copied again only if it is not what it was
         try:
             check_unchanged(self.spark, manifest)
         except ChangedError:

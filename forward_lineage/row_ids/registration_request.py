@@ -98,7 +98,8 @@ class Request:
             files = data_source("parquet", as_list(self.path)[0])
             raise BadArgumentError(
                 f"{identifying[0]} needs a table or view that Spark knows",
-                instead=f"Make one first: CREATE TEMPORARY VIEW … AS SELECT * FROM {files}.",
+                instead=f"{'Give one column; or make' if several else 'Make'} a view in the session, and register it: "
+                f"CREATE TEMPORARY VIEW {self.name} AS SELECT * FROM {files}.",
             )
 
     def _refuse_frames(self) -> None:

@@ -9,7 +9,7 @@ in the copy of before (`Manifest.keeps_old_rows`), or hashes of them (`kept_hash
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,8 @@ from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.file_locations import files_under
 from forward_lineage.row_ids.formats.changes import CAME, DIFFERS, GONE, changed_rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.parquet_function import by_kernel
+from forward_lineage.row_ids.row_hash import row_hash
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.versions import arrow_frame, arrow_table
 from rewrites.tables import BaseTable
@@ -29,6 +31,7 @@ from udafs.errors import ChangedError, LineageError, NotTracedError
 from udafs.lineage_set import LineageSet
 
 _WRITTEN = "written"  # came or differs
+_MOST_COMPARED = 1000  # rows that differ: of more it is not told in which columns
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,14 @@ class RowChanges:
         gone: of rows that went.
         came: of rows that came.
         differs: of rows that have other values now.
+        columns: in which of their columns, by name; None: that is not known.
 
     """
 
     gone: LineageSet
     came: LineageSet
     differs: LineageSet
+    columns: frozenset[str] | None = None
 
     @property
     def before(self) -> LineageSet:
@@ -122,7 +127,8 @@ def _of_kinds(found: DataFrame) -> RowChanges:
     with spark_errors():
         table = arrow_table(found)
     ids, kinds = table.column(0).to_numpy(), np.asarray(table.column(1).to_pylist(), dtype=object)
-    return RowChanges(*(LineageSet(ids[kinds == kind]) for kind in (GONE, CAME, DIFFERS)))
+    gone, came, differs = (LineageSet(ids[kinds == kind]) for kind in (GONE, CAME, DIFFERS))
+    return RowChanges(gone, came, differs)
 
 
 def _by_value(spark: SparkSession, then: Version, now: Version) -> RowChanges:
@@ -140,9 +146,32 @@ def _by_value(spark: SparkSession, then: Version, now: Version) -> RowChanges:
     kind = f"CASE WHEN a.id IS NULL THEN '{GONE}' WHEN b.id IS NULL THEN '{CAME}' ELSE '{DIFFERS}' END"
     both = f"({before}) AS b FULL JOIN ({after}) AS a ON b.id = a.id"
     with spark_errors():
-        return _of_kinds(
+        changes = _of_kinds(
             spark.sql(f"SELECT coalesce(a.id, b.id), {kind} FROM {both} WHERE NOT coalesce(a.hash = b.hash, false)")
         )
+        if kept or len(changes.differs) > _MOST_COMPARED:
+            return changes
+        return replace(changes, columns=_columns(spark, then, now, changes.differs))
+
+
+def _columns(spark: SparkSession, then: Version, now: Version, differs: LineageSet) -> frozenset[str]:
+    """The columns in which rows differ, whose ids are in both versions."""
+    if not differs:
+        return frozenset()
+    columns = now.manifest.columns
+    ids = ", ".join(map(str, differs.ids().tolist()))
+
+    def hashes(version: Version) -> str:
+        each = (f"{row_hash([column], version.manifest.name)} AS h{i}" for i, column in enumerate(columns))
+        table = version.table
+        rows = f"SELECT {table.row_id} AS id, {', '.join(each)} FROM {by_kernel(table.identified or table.relation)}"
+        return f"SELECT * FROM ({rows}) WHERE id IN ({ids})"
+
+    others = ", ".join(f"bool_or(NOT a.h{i} = b.h{i})" for i in range(len(columns)))
+    (found,) = spark.sql(
+        f"SELECT {others} FROM ({hashes(then)}) AS b JOIN ({hashes(now)}) AS a ON b.id = a.id"
+    ).collect()
+    return frozenset(name for (name, _), other in zip(columns, found, strict=True) if other)
 
 
 def _check_comparable(then: Manifest, now: Manifest) -> None:

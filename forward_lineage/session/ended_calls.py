@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from forward_lineage.session.stopping import Stopped
+from forward_lineage.session.watching import tell_watchers
 from forward_lineage.spark.errors import lost_server
 from forward_lineage.spark.interrupts import interruptible
 
@@ -25,7 +26,7 @@ def says_why_it_ends(calls: type[T]) -> type[T]:
     for name in dir(calls):
         method = getattr(calls, name)
         if callable(method) and not name.startswith("_"):
-            setattr(calls, name, _interruptible(_saying(method)))
+            setattr(calls, name, _watched(_interruptible(_saying(method))))
     setattr(calls, "__init__", _saying(calls.__init__))  # noqa: B010 - it has no session yet
     return calls
 
@@ -35,6 +36,16 @@ def _saying(method: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any, **kwargs: Any) -> Any:
         with lost_server():
             return method(*args, **kwargs)
+
+    return called
+
+
+def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, *args, **kwargs)
+        tell_watchers(self, method.__name__, (*args, *kwargs.values()), result)
+        return result
 
     return called
 

@@ -64,11 +64,11 @@ class UpdateCalls:
             |   few|untouched|      2|
             +------+---------+-------+
             >>> lineage.update("all_days").select("way", "why").show(truncate=False)
-            +----------+-----------------------------------------------------------------------------------------+
-            |way       |why                                                                                      |
-            +----------+-----------------------------------------------------------------------------------------+
-            |recomputed|rows of days that came or changed join in it now; not in part: all its rows are one group|
-            +----------+-----------------------------------------------------------------------------------------+
+            +------+----------------------------------------------+
+            |way   |why                                           |
+            +------+----------------------------------------------+
+            |partly|rows of days that came are added to its groups|
+            +------+----------------------------------------------+
 
         """
         steps = list(self.updates(name, full=full, plan=plan))

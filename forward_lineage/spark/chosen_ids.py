@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from udafs.lineage_set import LineageSet
@@ -23,5 +23,14 @@ def having_ids(frame: DataFrame, column: str, ids: LineageSet, *, by_value: bool
             column is asked for them.
 
     """
-    rows = frame.where(F.call_function("dl_contains", F.lit(bytearray(ids.to_bytes())), F.col(column)))
+    rows = frame.where(_among(column, ids))
     return rows.where(F.col(column).isin(list(ids))) if by_value and len(ids) <= _LISTED else rows
+
+
+def lacking_ids(frame: DataFrame, column: str, ids: LineageSet) -> DataFrame:
+    """Return the other rows of a frame."""
+    return frame.where(~_among(column, ids))
+
+
+def _among(column: str, ids: LineageSet) -> Column:
+    return F.call_function("dl_contains", F.lit(bytearray(ids.to_bytes())), F.col(column))

@@ -7,13 +7,23 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from forward_lineage.spark.errors import put_back
 from udafs.attach import is_remote
@@ -23,6 +33,8 @@ from udafs.attach import is_remote
 def spark_progress(spark: SparkSession, what: str) -> Iterator[Callable[[str], None]]:
     """Show how many tasks of the block's jobs are done, where somebody can see it.
 
+    In a block of another one, there is one bar: it counts on, and says what is done now.
+
     Args:
         spark: the session that runs them.
         what: what they do, e.g. ``"saving revenue"``.
@@ -31,53 +43,97 @@ def spark_progress(spark: SparkSession, what: str) -> Iterator[Callable[[str], N
         what tells more of what is done now, e.g. ``"3 of 7 views"``.
 
     """
-    if not sys.stderr.isatty():
+    outer = _OUTER.get()
+    if outer is not None:
+        with outer.saying(what):
+            yield lambda more: outer.say(f"{what}: {more}")
+    elif not sys.stderr.isatty():
         yield lambda more: None
-        return
-    if is_remote(spark):
-        with _remote_progress(spark, what) as tell:
-            yield tell
-        return
+    else:
+        with _bar() as bar:
+            line = _Line(bar, bar.add_task(escape(what), total=None), what)
+            token = _OUTER.set(line)
+            try:
+                with (_told_by_server if is_remote(spark) else _watched)(spark, line):
+                    yield lambda more: line.say(f"{what}: {more}")
+            finally:
+                _OUTER.reset(token)
+
+
+@dataclass
+class _Line:
+    """The line of a bar, and what it says."""
+
+    bar: Progress
+    task: TaskID
+    says: str
+    most: int = 0
+
+    def say(self, what: str) -> None:
+        self.says = what
+        self.bar.update(self.task, description=escape(what))
+
+    @contextmanager
+    def saying(self, what: str) -> Iterator[None]:
+        before = self.says
+        self.say(what)
+        try:
+            yield
+        finally:
+            self.say(before)
+
+    def count(self, total: int, finished: int) -> None:
+        """Count tasks; Spark forgets stages that are done, and a total that shrinks looks like work that is lost."""
+        self.most = max(self.most, total)
+        self.bar.update(self.task, total=self.most or None, completed=self.most - total + finished)
+
+
+#: The bar that this thread has shown already.
+_OUTER: ContextVar[_Line | None] = ContextVar("spark_progress", default=None)
+
+
+@contextmanager
+def _watched(spark: SparkSession, line: _Line) -> Iterator[None]:
+    """Ask Spark for the tasks of the block, five times a second."""
     context = spark.sparkContext
-    with _job_group(context, what) as group, _bar() as bar:
-        task, done = bar.add_task(what, total=None), threading.Event()
+    with _job_group(context, line.says) as group:
+        done = threading.Event()
 
         def watch() -> None:
-            most = 0  # Spark forgets stages that are done, and a total that shrinks looks like work that is lost
             while not done.wait(0.2):
-                total, finished = _tasks(context, group)
-                most = max(most, total)
-                bar.update(task, total=most or None, completed=most - total + finished)
+                line.count(*_tasks(context, group))
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            yield lambda more: bar.update(task, description=escape(f"{what}: {more}"))
+            yield
         finally:
             done.set()
             watcher.join()
 
 
 @contextmanager
-def _remote_progress(spark: SparkSession, what: str) -> Iterator[Callable[[str], None]]:
-    """The same of a session of Spark Connect, which tells of its tasks itself."""
-    with _bar() as bar:
-        task = bar.add_task(what, total=None)
+def _told_by_server(spark: SparkSession, line: _Line) -> Iterator[None]:
+    """The same of a session of Spark Connect, which tells of the tasks of each operation itself."""
+    tasks: dict[str | None, tuple[int, int]] = {}
 
-        def told(stages: Sequence[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
-            total, finished = sum(each.num_tasks for each in stages), sum(each.num_completed_tasks for each in stages)
-            bar.update(task, total=total or None, completed=finished)
+    def told(stages: Sequence[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        total, finished = sum(each.num_tasks for each in stages), sum(each.num_completed_tasks for each in stages)
+        most = max(total, tasks.get(operation_id, (0, 0))[0])
+        tasks[operation_id] = most, most - total + finished
+        line.count(*(sum(each[place] for each in tasks.values()) for place in (0, 1)))
 
-        spark.registerProgressHandler(told)  # type: ignore[arg-type]
-        try:
-            yield lambda more: bar.update(task, description=escape(f"{what}: {more}"))
-        finally:
-            spark.removeProgressHandler(told)  # type: ignore[arg-type]
+    spark.registerProgressHandler(told)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        spark.removeProgressHandler(told)  # type: ignore[arg-type]
 
 
 def _bar() -> Progress:
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    both = sys.stdout.isatty()  # else what is printed below the bar must not go where the bar is
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=both)
 
 
 @contextmanager

@@ -9,6 +9,9 @@ bytes, where Algorithm 3.2 takes O(m²).
 Past the budget the results that are worth least a byte go first, with age: GreedyDual-Size. [Cao & Irani 1997] A result
 is worth the clock at its last use, and what it saves for each of its bytes; the clock is the worth of the last one that
 went. Results of older versions age like all others, so that undoing an edit loads them while there is room.
+
+Without a budget there is a limit that grows with the work: half of the bytes of all that was ever computed. It is
+applied as a run ends, when it is known what each result saves of a whole run; those that save much of it stay.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ class Keeping:
     """The results that are kept, by identity, and their worth.
 
     Args:
-        budget: bytes that all results may have together; None for no limit.
+        budget: bytes that all results may have together; None for no limit as they come.
         kept: what is kept already.
         clock: the worth of the last result that went.
 
@@ -121,6 +124,29 @@ class Keeping:
             self.clock = max(self.clock, self.kept.pop(victim).worth)
         self.kept[identity] = self._worth_now(wanted)  # by the clock as those who went have set it
         return Decision(True, victims)
+
+    def let_go(self, most: int, spared: Collection[str]) -> tuple[str, ...]:
+        """Let results go until at most so many bytes are kept, the least worth first, and return them.
+
+        Args:
+            most: bytes.
+            spared: identities that stay, even if there are more bytes then.
+
+        Examples:
+            >>> keeping = Keeping()
+            >>> for name, without in (("a", 50), ("b", 90), ("c", 20)):
+            ...     _ = keeping.decide(name, size=10, write=1, load=1, without=without)
+            >>> keeping.let_go(10, spared=["c"])
+            ('a', 'b')
+
+        """
+        gone: list[str] = []
+        for identity in sorted(self.kept.keys() - set(spared), key=lambda each: (self.kept[each].worth, each)):
+            if self.size <= most:
+                break
+            self.clock = max(self.clock, self.kept.pop(identity).worth)
+            gone.append(identity)
+        return tuple(gone)
 
     def _worth_now(self, result: KeptResult) -> KeptResult:
         return replace(result, worth=self.clock + result.saves / max(result.size, 1))

@@ -19,13 +19,15 @@ _UNKNOWN_COST = 1  # of a step that never ran, which runs whatever it costs
 
 @dataclass(frozen=True)
 class SavedRows:
-    """The rows of a query that were saved.
+    """The rows of a query, or an array, that were saved.
 
     Attributes:
-        place: the name of the saved result.
+        place: where they are, in words of whoever saved them.
         size: bytes.
         environment: what they depend on beside the query: tables with versions, settings.
         reason: why they cannot stand for the query another time; None if they can.
+        took_over: the record of an earlier result that became this one, so that it is there no more.
+        told: how that was done.
 
     """
 
@@ -33,6 +35,8 @@ class SavedRows:
     size: int
     environment: dict[str, Any]
     reason: str | None = None
+    took_over: Record | None = None
+    told: str = ""
 
 
 class Rows(Protocol):
@@ -55,14 +59,17 @@ class Rows(Protocol):
         """Return what a step gets that reads saved rows."""
         ...
 
-    def save(self, step: str, query: Any, reads: tuple[str, ...], *, once: bool) -> SavedRows:
-        """Run a query and save its rows, under a name that `place_of` gives.
+    def save(
+        self, step: Step, query: Any, reads: tuple[str, ...], *, once: bool, earlier: Sequence[Record] = ()
+    ) -> SavedRows:
+        """Run a query and save its rows, or an array, under a name that `place_of` gives.
 
         Args:
-            step: its name.
-            query: what the step returned.
+            step: the step.
+            query: what it returned.
             reads: places of the steps that it reads, whose identities say what they depend on.
             once: whether it is known already that the rows cannot stand for the query another time.
+            earlier: results of the step that may be brought up to date in place of that, the last one first.
 
         Raises:
             LineageError: it is no query, or cannot be traced.

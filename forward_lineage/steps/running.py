@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,6 +20,8 @@ from forward_lineage.storage.interface import MissingError
 from udafs.errors import BadArgumentError, LineageError
 
 _BYTES_A_MICROSECOND = 200  # at which rows are read from disk
+_FREE = 1_000_000  # bytes that nobody counts
+_MUCH = 0.1  # of what a run costs from nothing
 
 
 class LostResultError(Exception):
@@ -40,7 +42,7 @@ class Run:
     """One run.
 
     Args:
-        look: the steps as they are before it.
+        look: the steps before it.
         looker: finds out identities of steps whose parents had to be computed first.
         shelf: where results are kept.
         rows: tables and saved rows.
@@ -65,6 +67,7 @@ class Run:
         self._running: set[str] = set()
         self._changed: set[str] = set()  # steps that read something that a step has changed
         self._targets: tuple[str, ...] = ()
+        self._rerun: frozenset[str] = frozenset()
         self.reasons: dict[str, str] = {}
         self.work = 0
 
@@ -76,12 +79,13 @@ class Run:
             Exception: whatever a step raises.
 
         """
-        self._targets = tuple(targets)
+        self._targets, self._rerun = tuple(targets), frozenset(rerun)
         self.plan = self._look.plan(targets, rerun)
         self.reasons = self._look.reasons(self.plan.actions, rerun)
         try:
             self._carry_out()
         finally:
+            self._make_room()
             for place in self._for_now:
                 with suppress(LineageError):
                     self._rows.drop(place)
@@ -157,10 +161,10 @@ class Run:
         arguments = {name: self._argument(each, name) for name in each.step.reads}
         begun = time.perf_counter()
         value = each.step.function(**arguments)
-        if each.step.returns == "query":
-            self._keep_rows(each, value, begun)
-        else:
+        if each.step.returns == "value":
             self._keep_value(each, value, begun)
+        else:
+            self._keep_rows(each, value, begun)
 
     def _argument(self, each: Looked, name: str) -> Any:
         if name in each.tables:
@@ -205,11 +209,16 @@ class Run:
         name = each.step.name
         with self._lock:
             refused = self._may_not_be_kept(each)
+            earlier = [] if refused or name in self._rerun else self._earlier(name)
         reads = tuple(self._held[parent].place for parent in each.parents if self._held[parent].place)
-        saved = self._rows.save(name, query, reads, once=bool(refused))
+        saved = self._rows.save(each.step, query, reads, once=bool(refused), earlier=earlier)
         with self._lock:
             self.work += (compute := _microseconds(begun))
             self._held[name] = Held(place=saved.place)
+            if saved.took_over is not None:
+                self._shelf.give_up(saved.took_over.key)
+                compute = max(compute, saved.took_over.compute)  # which it would take from nothing
+                self.reasons[name] += f"; {saved.told}"
             refused = refused or self._may_not_be_kept(each) or saved.reason
             if refused:
                 self.reasons[name] += f"; not kept: {refused}"
@@ -222,7 +231,7 @@ class Run:
             record = Record(name, asked, saved.environment, compute, load, saved.size, ROWS, saved.place)
             each.record = replace(record, form="", place="")
             before = self._shelf.records.get(record.key)
-            if before is not None and before.is_kept:
+            if before is not None and before.is_kept and before.place != saved.place:
                 self._for_now.append(before.place)  # it was computed again, though there were rows
             if not self._decide(each, record, write=0):
                 if name not in self._targets:
@@ -232,6 +241,11 @@ class Run:
                 self._shelf.keeping.hold(record.key, size=record.size, saves=compute - load)
             each.record = record
             self._shelf.keep(record)
+
+    def _earlier(self, name: str) -> list[Record]:
+        """Return the kept rows that a step has of other states, the last ones first."""
+        found = [record for record in self._shelf.records.values() if (record.step, record.form) == (name, ROWS)]
+        return sorted(found, key=lambda record: record.at, reverse=True)
 
     def _may_not_be_kept(self, each: Looked) -> str | None:
         """Say why the result of a step that has just ended, or is to begin, cannot stand for it another time."""
@@ -279,12 +293,31 @@ class Run:
         costs = f"having it again would take {without / 1e6:.3f} s, writing and loading it {(write + load) / 1e6:.3f} s"
         worth = "" if decision.keep or without <= write + load else ", but results that are kept are worth more"
         self.reasons[name] += f"; {'kept' if decision.keep else 'not kept'}: {costs}{worth}"
-        for key in decision.evicted:
+        self._give_up(decision.evicted)
+        return decision.keep
+
+    def _give_up(self, keys: Iterable[str]) -> None:
+        for key in keys:
             gone = self._shelf.give_up(key)
             if gone is not None:
                 with suppress(LineageError):
                     self._rows.drop(gone.place)
-        return decision.keep
+
+    def _make_room(self) -> None:
+        """Where nobody gave a budget, keep half of the bytes of all that was ever computed, and what saves much."""
+        keeping, records = self._shelf.keeping, self._shelf.records
+        if keeping.budget is not None:
+            return
+        here = [each.record for each in self._look.steps.values() if each.record is not None]
+        much = _MUCH * sum(record.compute for record in here)
+        targets = {self._look.steps[name].key for name in self._targets}
+        spared = {
+            record.key
+            for record in here
+            if record.key in targets or (record.key in keeping.kept and keeping.kept[record.key].saves >= much)
+        }
+        most = max(_FREE, sum(record.size for record in records.values()) // 2)
+        self._give_up(keeping.let_go(most, spared))
 
     def _pinned(self) -> set[str]:
         """Return what this run still reads: rows wherever they are, values until they are loaded, targets."""

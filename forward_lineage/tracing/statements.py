@@ -254,6 +254,7 @@ class Statements:
             granules,
             made_with=made_with,
             chosen_on_trust=traced.on_trust,
+            decided_by=[known for name in rewritten.decided_by if (known := self._tables.get(name)) is not None],
         )
 
     def _analysed(self, traced: TracedStatement) -> tuple[DataFrame, StructType]:

@@ -43,7 +43,7 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     traced, joins = _source(node, block)
     hidden, tree = dict(traced.hidden), traced.tree
     if not pivot.args.get("unpivot"):
-        tree = _with_lineage_of_group(traced, pivot, called)
+        tree = _with_lineage_of_group(traced, pivot, called, block)
         hidden = dict.fromkeys(hidden, Kind.SET)
     if not pivot.alias:
         pivot.set("alias", exp.TableAlias(this=name(block.env.names.fresh("p"))))
@@ -70,7 +70,7 @@ def _source(node: exp.Expr, block: Block) -> tuple[TracedQuery, list[exp.Expr] |
     return block.env.rewrite(inner, block.env), joins
 
 
-def _with_lineage_of_group(traced: TracedQuery, pivot: exp.Pivot, called: str) -> exp.Query:
+def _with_lineage_of_group(traced: TracedQuery, pivot: exp.Pivot, called: str, block: Block) -> exp.Query:
     if traced.columns is None or None in traced.columns:
         what = "the columns that this PIVOT groups by are not known"
         refuse(pivot, what, "Name the columns in a subquery before PIVOT.")
@@ -80,7 +80,7 @@ def _with_lineage_of_group(traced: TracedQuery, pivot: exp.Pivot, called: str) -
     group = [column for column in columns if column.lower() not in mentioned]
     if not traced.hidden:
         return traced.tree
-    tree = traced.tree if group else _with_a_row(traced, columns, pivot)
+    tree = traced.tree if group else _with_a_row(traced, columns, pivot, block.env.names.fresh("q"))
     for projection in tree.expressions[-len(traced.hidden) :]:
         union = exp.Window(
             this=dlunion(projection.this.copy()),
@@ -90,7 +90,7 @@ def _with_lineage_of_group(traced: TracedQuery, pivot: exp.Pivot, called: str) -
     return tree
 
 
-def _with_a_row(traced: TracedQuery, columns: list[str], pivot: exp.Pivot) -> exp.Query:
+def _with_a_row(traced: TracedQuery, columns: list[str], pivot: exp.Pivot, alias: str) -> exp.Query:
     """Return the rows that PIVOT reads, and one of NULLs made of nothing."""
     values = [value for field in pivot.args["fields"] for value in field.expressions]
     if any(all(isinstance(each, exp.Null) for each in _parts(value)) for value in values):
@@ -102,7 +102,7 @@ def _with_a_row(traced: TracedQuery, columns: list[str], pivot: exp.Pivot) -> ex
     rows = exp.union(traced.tree, exp.select(*nothing), distinct=False, copy=False)
     read: list[exp.Expr] = [exp.Column(this=name(each)) for each in columns]
     read += [named(exp.Column(this=name(each)), each) for each in hidden]
-    return exp.select(*read, copy=False).from_(derived_table(rows, "__dl_all"), copy=False)
+    return exp.select(*read, copy=False).from_(derived_table(rows, alias), copy=False)
 
 
 def _parts(value: exp.Expr) -> list[exp.Expr]:

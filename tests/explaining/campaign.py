@@ -6,16 +6,20 @@ import random
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.explaining.comparison import Comparison
 from forward_lineage.explaining.missing_rows import MissingRows
+from forward_lineage.explaining.rerunning import named_in
 from tests.explaining.cases import COLUMNS, Case, Tables, a_case, asked, edited, some_tables
 from tests.explaining.sums import undoing
 
 _ID = {"customers": "id", "orders": "oid"}
 CASES = 6
+VERSIONS = 5
+QUESTIONS = 4
 
 
 class Trial:
@@ -43,22 +47,25 @@ class Trial:
     # ------------------------------------------------------------ compare
 
     def compared(self) -> Iterator[str | None]:
-        """Yield for each row that changed what is wrong with the answer; None: nothing."""
+        """Yield for each pair of versions what is wrong with the answer; None: nothing."""
         cases = [a_case(self._chance) for _ in range(CASES)]
-        for number, case in enumerate(cases):
-            self._lineage.save(case.sql, f"q{number}", keep_versions=True)
-        before = self._tables
-        self._tables = edited(before, self._chance)
-        self._put()
-        for name in COLUMNS:
-            self._lineage.refresh(name)
-        for number, case in enumerate(cases):
-            self._lineage.save(case.sql, f"q{number}", keep_versions=True)
-            found = self._lineage.compare(f"q{number}", 1, 2, key=case.keys)
-            yield from self._judged(case, found, before)
+        states = []
+        for _ in range(VERSIONS):
+            for number, case in enumerate(cases):
+                self._lineage.save(case.sql, f"q{number}", keep_versions=True)
+            states.append(self._tables)
+            self._tables = edited(self._tables, self._chance)
+            self._put()
+            for name in COLUMNS:
+                self._lineage.refresh(name)
+        for (then, before), (now, after) in combinations(enumerate(states, 1), 2):
+            for number, case in enumerate(cases):
+                found = self._lineage.compare(f"q{number}", then, now, key=case.keys)
+                faults = [each for each in self._judged(case, found, before, after) if each]
+                yield faults[0] if faults else None
 
-    def _judged(self, case: Case, found: Comparison, before: Tables) -> Iterator[str | None]:
-        rows = [{row[: len(case.keys)]: row for row in asked(each, case.sql)} for each in (before, self._tables)]
+    def _judged(self, case: Case, found: Comparison, before: Tables, after: Tables) -> Iterator[str | None]:
+        rows = [{row[: len(case.keys)]: row for row in asked(each, case.sql)} for each in (before, after)]
         wanted = {key for key in rows[0].keys() | rows[1].keys() if not _same(rows[0].get(key), rows[1].get(key))}
         told = {tuple(row.key.values()): row for row in found.rows}
         if told.keys() != wanted:
@@ -67,9 +74,9 @@ class Trial:
         for key, row in told.items():
             faults = [self._fault(case, each, row.change) for each in row.columns]
             fault = next((each for each in faults if each), None)
-            parts = list({id(part): part for each in row.columns for part, _ in each.parts}.values())
-            if fault is None and row.change == "changed" and parts:
-                fault = undoing(case, before, self._tables, parts, key)
+            named = named_in(part for each in row.columns for part, _ in each.parts)
+            if fault is None and row.change == "changed" and named:
+                fault = undoing(case, before, after, named, key)
             yield fault
 
     def _fault(self, case: Case, column: Any, change: str) -> str | None:
@@ -97,7 +104,9 @@ class Trial:
             except LineageError:
                 continue
             for table in case.tables:
-                for key in self._chance.sample(sorted(self._tables[table]), min(2, len(self._tables[table]))):
+                for key in self._chance.sample(
+                    sorted(self._tables[table]), min(QUESTIONS // len(case.tables), len(self._tables[table]))
+                ):
                     yield self._way_fault(case, self._lineage.why_not(f"q{number}", table=table, ids=[key]), table, key)
 
     def _way_fault(self, case: Case, found: MissingRows, table: str, key: int) -> str | None:

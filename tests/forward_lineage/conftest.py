@@ -13,6 +13,7 @@ from forward_lineage.demo import register_store_example
 from forward_lineage.demo.store_example import ITEM, SALES, STORE
 from forward_lineage.results import LINEAGE_COLUMN
 from tests.forward_lineage.prepared import Prepared
+from tests.shared_state import drop_views
 
 
 @pytest.fixture
@@ -50,10 +51,6 @@ def make_store_tables(spark: SparkSession) -> None:
     """Make the tables of the store example as temporary views; they are registered elsewhere."""
     for name, rows in (("store", STORE), ("item", ITEM), ("sales", SALES)):
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {rows}")
-
-
-def drop_views(spark: SparkSession) -> None:
-    spark._jsparkSession.sessionState().catalog().clearTempTables()  # listing them reads each
 
 
 def kinds(spark: SparkSession) -> dict[str, str]:

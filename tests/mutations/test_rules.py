@@ -18,6 +18,7 @@ def mutants() -> list[Mutant]:
     return chosen(SOME, seed=3)
 
 
+@pytest.mark.slow
 def test_there_are_enough_of_every_kind() -> None:
     found = all_mutants()
     assert len(found) > 200 and {each.kind for each in found} == set(KINDS)

@@ -39,7 +39,7 @@ from udafs.requests import resolved_once
 DIED = "Spark's process ended"
 
 # PySpark 4.3's `toArrow` of a struct that is NULL and whose fields never are, any struct of a plain query included. The
-# lineage of a side of an outer join that has no row is such a one.
+# lineage of a side of an outer join that has no row is such a one where a rewritten text is run as it is.
 NULL_STRUCT = "nulls in input cannot be viewed as non-nullable"
 NO_STRUCT = "toArrow of a struct that is NULL, with fields that never are"
 

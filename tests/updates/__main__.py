@@ -15,8 +15,8 @@ import click
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.forward_lineage.conftest import drop_views
 from tests.oracle.session import oracle_session
+from tests.shared_state import drop_views
 from tests.updates.campaign import Trial, Verdict
 from tests.updates.spoiled import SPOILED
 

@@ -6,11 +6,14 @@ The oracle's own generator (`tests.oracle.strategies`) writes larger ones, in wh
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 from tests.oracle.algebra import (
     Agg,
     Col,
+    Cte,
     Derived,
     Exists,
     Expr,
@@ -20,6 +23,7 @@ from tests.oracle.algebra import (
     Item,
     Join,
     Lit,
+    Node,
     Op,
     Over,
     Query,
@@ -43,7 +47,37 @@ _POSITIVE = ["INNER", "INNER", "CROSS", "LEFT"]
 
 
 def small_query(chance: random.Random) -> Statement:
-    """Return a query over r, t and u of one block or two."""
+    """Return a query over r, t and u of one block or two, some with names that WITH gives."""
+    found = _small_query(chance)
+    return _with_a_name(found, chance) if chance.random() < 1 / 6 else found
+
+
+def _with_a_name(statement: Statement, chance: random.Random) -> Statement:
+    """The same query with another name for a table, by WITH, in some places or all, and perhaps fewer rows."""
+    name = chance.choice(sorted(SCHEMAS))
+    where = _compared(chance, Col(chance.choice(_INTS[name]))) if chance.random() < 1 / 2 else None
+    named = Select(tuple(Item(Col(each), each) for each in SCHEMAS[name][0]), Table(name), where=where)
+    share = chance.choice([1 / 2, 1])
+
+    def other(table: Table) -> Table:
+        return Table("w", table.alias or name) if table.name == name and chance.random() < share else table
+
+    query = _mapped(statement.query, other)
+    return Statement(replace(query, ctes=(Cte("w", Query(named)),)))
+
+
+def _mapped(node: Any, other: Callable[[Table], Table]) -> Any:
+    """A node with other tables in it."""
+    if isinstance(node, Table):
+        return other(node)
+    if isinstance(node, tuple):
+        return tuple(_mapped(each, other) for each in node)
+    if isinstance(node, Node):
+        return replace(node, **{field.name: _mapped(getattr(node, field.name), other) for field in fields(node)})
+    return node
+
+
+def _small_query(chance: random.Random) -> Statement:
     select = _select(chance)
     if chance.random() < 1 / 4:
         other = _select(chance, two_integers=True)
@@ -60,14 +94,22 @@ def small_query(chance: random.Random) -> Statement:
 def query_in_parts(chance: random.Random) -> Statement:
     """Return a query of a class that a rule for parts of results knows, each class as often as the others."""
     shape = chance.choice(
-        ["rows", "union all", "distinct", "group", "having", "window", "UNION", "INTERSECT", "EXCEPT"]
+        ["rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"]
     )
+    if shape == "limit":
+        select = _select(chance, chance.choice(["rows", "distinct", "group", "having"]), joins=_joins(chance))
+        keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
+        return Statement(Query(select, order=keys, limit=chance.choice([1, 2, 3])))
     if shape == "union all":
         return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
     if shape.isupper():
-        left, right = (_select(chance, chance.choice(["rows", "group"]), joins=_POSITIVE) for _ in range(2))
+        left, right = (_select(chance, chance.choice(["rows", "group"]), joins=_joins(chance)) for _ in range(2))
         return Statement(Query(SetOp(shape, left, right, all=shape == "UNION" and chance.random() < 1 / 3)))
-    return Statement(Query(_select(chance, shape, joins=_POSITIVE)))
+    return Statement(Query(_select(chance, shape, joins=_joins(chance))))
+
+
+def _joins(chance: random.Random) -> Sequence[str]:
+    return chance.choice([_POSITIVE, _JOINS])
 
 
 def _select(
@@ -78,18 +120,31 @@ def _select(
     source, where = _source(chance, name, joins), _condition(chance, name)
     if only and chance.random() < 1 / 2:
         where = None
+    if isinstance(source, Join) and source.kind not in ("SEMI", "ANTI") and chance.random() < 1 / 4:
+        assert isinstance(source.right, Table), "it is made so"
+        value = Col(chance.choice(_INTS[source.right.name]), "y")
     items = (Item(key, "k1"), Item(value, "k2"))
     shape = (
         only or "rows"
         if only or two_integers
         else chance.choice(["rows", "rows", "distinct", "group", "having", "all", "window"])
     )
-    number = Agg("count", (key,), where=_compared(chance, value) if chance.random() < 1 / 4 else None)
+    aggregate = Agg(chance.choice(["count", "sum", "min", "max"]), (chance.choice([key, value]),))
+    number = (
+        aggregate
+        if chance.random() < 1 / 3
+        else Agg("count", (key,), where=_compared(chance, value) if chance.random() < 1 / 4 else None)
+    )
     match shape:
         case "distinct":
             return Select((Item(value, "k1"),), source, where=where, distinct=True)
         case "group" | "having":
             having = Op(chance.choice([">", "<="]), number, Lit(1)) if shape == "having" else None
+            if shape == "group" and chance.random() < 1 / 8:  # a key that does not tell all its groups apart
+                value_of_key = Func("coalesce", (value, Lit(1)))
+                return Select(
+                    (Item(value_of_key, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,))
+                )
             return Select(
                 (Item(value, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,)), having=having
             )
@@ -128,14 +183,22 @@ def _subquery(chance: random.Random, name: str) -> Expr:
     other = chance.choice(sorted(SCHEMAS))
     outer, inner = Col(chance.choice(_INTS[name]), "x"), Col(chance.choice(_INTS[other]), "z")
     negated = chance.random() < 1 / 2
-    table = Table(other, "z")
+    table: Rel = Table(other, "z")
+    if chance.random() < 1 / 4:
+        beside = chance.choice(sorted(SCHEMAS))
+        on = Op("=", Col(chance.choice(_INTS[other]), "z"), Col(chance.choice(_INTS[beside]), "v"))
+        table = Join(chance.choice(["INNER", "LEFT", "ANTI"]), table, Table(beside, "v"), on)
+        if table.kind == "LEFT" and chance.random() < 1 / 2:
+            inner = Col(chance.choice(_INTS[beside]), "v")
     match chance.choice(["exists", "in", "scalar"]):
         case "exists":
             return Exists(Query(Select((Item(Lit(1), "one"),), table, where=Op("=", outer, inner))), negated)
         case "in":
-            return InQuery(
-                (outer,), Query(Select((Item(inner, "one"),), table, where=_compared(chance, inner))), negated
-            )
+            where, group, having = _compared(chance, inner), None, None
+            if chance.random() < 1 / 3:
+                group, having = GroupBy((inner,)), Op(">", Agg("count", (Col(SCHEMAS[other][0][0], "z"),)), Lit(1))
+            select = Select((Item(inner, "one"),), table, where=where, group=group, having=having)
+            return InQuery((outer,), Query(select), negated)
     return Op(">=", outer, Scalar(Query(Select((Item(Agg("max", (inner,)), "one"),), table))))
 
 

@@ -76,7 +76,7 @@ class Tables:
 def edited(database: Database, chance: random.Random) -> tuple[Database, set[str]]:
     """Change a few rows of one table or two: return the database, and which tables."""
     names = set(chance.sample(sorted(database), chance.choice([1, 1, 2])))
-    return {**database, **{name: _edited(database[name], chance) for name in names}}, names
+    return {**database, **{name: _edited(database[name], chance) for name in sorted(names)}}, names
 
 
 def _edited(table: BaseTable, chance: random.Random) -> BaseTable:

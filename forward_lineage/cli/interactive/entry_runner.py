@@ -168,8 +168,9 @@ class Shell:
             from forward_lineage.cli.frame_rows import FrameRows  # noqa: PLC0415 - Spark is there
             from forward_lineage.cli.write_summary import said_of_command  # noqa: PLC0415
             from forward_lineage.spark.errors import spark_errors  # noqa: PLC0415
+            from forward_lineage.spark.progress import spark_progress  # noqa: PLC0415
 
-            with spark_errors(sql):
+            with spark_progress(lineage.spark, "running the statement"), spark_errors(sql):
                 traced = sql.lstrip().upper().startswith(_TRACED) and not _VIEW.match(sql)
                 found = FrameRows(lineage.sql(sql) if traced else lineage.spark.sql(sql))
             note_trust(found.trusted)

@@ -131,19 +131,25 @@
       table.dataset.step = rows.step;
       const head = element("thead");
       const titles = head.insertRow();
-      for (const name of rows.head) titles.append(heading(name));
+      const numbers = new Set(rows.numbers);
+      rows.head.forEach((name, place) => titles.append(heading(name, numbers.has(place))));
       const body = element("tbody");
       for (const cells of rows.body) {
         const row = body.insertRow();
-        for (const text of cells) row.insertCell().append(text === null ? element("i", "NULL") : text);
+        cells.forEach((text, place) => {
+          const cell = row.insertCell();
+          cell.classList.toggle("number", numbers.has(place));
+          cell.append(text === null ? element("i", "NULL") : text);
+        });
       }
       table.replaceChildren(head, body);
     }
   };
 
   // Sorts the rows that are there; the others of a longer table stay where they are.
-  const heading = (name) => {
+  const heading = (name, number) => {
     const title = element("th");
+    title.classList.toggle("number", number);
     title.scope = "col";
     makeSortable(title, name);
     return title;

@@ -22,7 +22,7 @@ _CASTS = {"date": "unix_date({})", "timestamp": "unix_micros({})"}
 
 
 def matrix_of(saved: SavedResult, columns: Sequence[str] | None) -> npt.NDArray[np.generic]:
-    """Return columns of a result as an array of shape (rows, columns).
+    """Return columns of a result as an array of shape (rows, columns), in the order of its files.
 
     NULL is NaN in a column of floating-point numbers. The type is the one that holds all columns.
 
@@ -49,10 +49,12 @@ def matrix_of(saved: SavedResult, columns: Sequence[str] | None) -> npt.NDArray[
         raise NotTracedError(f"an earlier release saved {saved.name}", instead="Save it again.")
     check_row_files(saved)
     found = np.empty((saved.rows, len(kinds)), np.result_type(*(_NUMPY[kind] for kind in kinds.values())))
+    place = 0
     for file in saved.row_files:
         read = pq.read_table(saved.folder / file.path, columns=list(kinds), partitioning=None)
-        for place, name in enumerate(kinds):
-            found[file.first_row : file.first_row + file.rows, place] = _values(read.column(name), name, found.dtype)
+        for column, name in enumerate(kinds):
+            found[place : place + file.rows, column] = _values(read.column(name), name, found.dtype)
+        place += file.rows
     return found
 
 

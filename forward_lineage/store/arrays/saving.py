@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.arrays.graph import Node
+from forward_lineage.arrays.graph import Node, Shape
 from forward_lineage.arrays.tracked import TrackedArray
 from forward_lineage.arrays.tracking import track
 from forward_lineage.relations.algebra import empty
-from forward_lineage.relations.box_rows import Line
+from forward_lineage.relations.box_rows import BoxRow, Line
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.manifest import Provider
@@ -27,6 +28,7 @@ from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.made_of import RowFile, SegmentEntry, Stage, StageLineage, TableLineage, TracedTable
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_array import TYPES, SavedArray
+from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.tasks import write_segment
 from udafs.errors import BadArgumentError, ChangedError, NameTakenError, NotSavedError, NotTracedError
 
@@ -64,9 +66,7 @@ class SavedArrays:
         """See `ForwardLineage.to_array`."""
         saved = self._library.get(name, version)
         array = track(matrix_of(saved, columns), saved.name)
-        into = [(Line(0), Line(0))] if array.size else []
-        rows = (saved.rows,)
-        relation = BoxRelation.rule(array.shape, rows, into) if into else BoxRelation.nothing(array.shape, rows)
+        relation = rows_behind(saved, array.shape)
         note_origin(array.node, Origin(self._home, saved.name, saved.version, relation))
         return array
 
@@ -132,6 +132,26 @@ class SavedArrays:
             raise NameTakenError(
                 f"there is a saved array {name} already", instead='Say mode="overwrite", or choose another name.'
             )
+
+
+def rows_behind(saved: SavedResult, shape: Shape) -> BoxRelation:
+    """Return the relation from the cells of a result's array to the numbers of its rows.
+
+    An update leaves gaps in the numbers, never within a file; the rows of an array have none.
+
+    Args:
+        saved: the result.
+        shape: of the array: (rows, columns).
+
+    """
+    if not prod(shape):
+        return BoxRelation.nothing(shape, (saved.numbers_end,))
+    found, place, every_column = [], 0, (0, shape[1] - 1)
+    for first, rows in saved.spans():
+        line = Line(0, offset=first - place)
+        found.append(BoxRow([(place, place + rows - 1), every_column], [(line, line)]))
+        place += rows
+    return BoxRelation.from_rows(shape, (saved.numbers_end,), found)
 
 
 class Written:

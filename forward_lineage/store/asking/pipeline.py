@@ -96,11 +96,12 @@ class Pipeline:
     Args:
         library: where versions and relations are.
         results: the results at the end.
+        deciding: whether results that only decided which rows there are belong to it, too; no rows lead to these.
 
     """
 
-    def __init__(self, library: Library, results: Iterable[Saved]) -> None:
-        self.library = library
+    def __init__(self, library: Library, results: Iterable[Saved], *, deciding: bool = False) -> None:
+        self.library, self._deciding = library, deciding
         #: Every result that takes part, those that others were made of before these.
         self.nodes: dict[Node, Saved] = {}
         for result in results:
@@ -116,7 +117,8 @@ class Pipeline:
                 self.nodes[node_of(saved)] = saved
                 continue
             stack.append((saved, True))
-            stack += [(self.parent(saved, table), False) for table in saved.tables if table.is_result]
+            read = saved.inputs if self._deciding else saved.tables
+            stack += [(self.parent(saved, table), False) for table in read if table.is_result]
 
     def parent(self, saved: Saved, table: TracedTable) -> Saved:
         """Return the result that an edge leads to, in the version that it was then.
@@ -285,7 +287,7 @@ def ends_in_values(saved: Saved, edge: TracedTable, table: str) -> NotTracedErro
 
 
 def left_out(refused: Sequence[tuple[Saved, BlockedError]]) -> ChangedError:
-    """Return what is said of results that cannot be answered for: what blocks the first, and what to do about all.
+    """Explain why some results have no answer: what blocks the first, and what to do about all.
 
     Args:
         refused: each with the refusal, which may be about an older version of what it was made of; in the order in

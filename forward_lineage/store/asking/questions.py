@@ -281,4 +281,4 @@ class Questions:
         """See `ForwardLineage.stale`."""
         found = self._walks.stale()
         answer = self._spark.createDataFrame(found, "result STRING, `table` STRING, saved_with BIGINT, now BIGINT")
-        return self._on_trust(answer, self._walks.steps_to(self._library.every()[0]))
+        return self._on_trust(answer, self._walks.read_by_all())

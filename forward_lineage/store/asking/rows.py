@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.row_ids.parquet_function import by_kernel
-from forward_lineage.spark.chosen_ids import having_ids
+from forward_lineage.spark.chosen_ids import having_ids, lacking_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, in_backticks, quoted
 from forward_lineage.spark.planning import Arguments
@@ -189,6 +189,10 @@ class IdentifiedRows:
     def among(self, ids: LineageSet) -> IdentifiedRows:
         """Return those of the rows that have these ids."""
         return IdentifiedRows(having_ids(self.frame, _HIDDEN, ids))
+
+    def without(self, ids: LineageSet) -> IdentifiedRows:
+        """Return those of the rows that have other ids."""
+        return IdentifiedRows(lacking_ids(self.frame, _HIDDEN, ids))
 
     def pick(self, ids: LineageSet) -> DataFrame:
         """Return the rows that have these ids, in the order of the ids, after a column `row_id`."""

@@ -10,7 +10,7 @@ from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.library import Library
 
 StaleInput = tuple[str, str, int, int | None]
-"""A result, a table or result that it was made of, the version then and now; None: changed, or not there."""
+"""A result, a table or result that it depends on, the version then and now; None: changed, or not there."""
 
 
 class TablesAsTheyAre(Protocol):
@@ -24,12 +24,15 @@ class TablesAsTheyAre(Protocol):
 
 
 def stale_inputs(library: Library, tables: TablesAsTheyAre) -> list[StaleInput]:
-    """Return what saved results, or those that they were made of, were made of and that has changed since."""
+    """Return what saved results, or those that they depend on, depend on and that has changed since.
+
+    That includes tables that only decide which rows there are, such as those behind NOT EXISTS.
+    """
     found: list[StaleInput] = []
     for saved in library.every()[0]:
-        nodes = Pipeline(library, [saved]).nodes.values()
+        nodes = Pipeline(library, [saved], deciding=True).nodes.values()
         for name, version, is_result in sorted(
-            {(e.name, e.version, e.is_result) for each in nodes for e in each.tables}
+            {(e.name, e.version, e.is_result) for each in nodes for e in each.inputs}
         ):
             latest = library.find(name) if is_result else None
             now = (latest.version if latest else None) if is_result else tables.version(name)

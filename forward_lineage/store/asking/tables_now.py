@@ -131,13 +131,13 @@ class TablesNow:
         if now.version == edge.version:
             return None
         then = edge.registration()
-        if then is not None and then.keeps_old_rows and (rows := self._in_old_files(edge, then)) is not None:
+        if then is not None and then.keeps_old_rows and (rows := self.in_old_files(edge, then)) is not None:
             return rows  # a row that was changed keeps its id there
         same = _same_ids(then, now)
         gone = self._gone(library.relation(saved, edge).ids(), now) if same else 0
         if same and not gone:
             return None
-        rows = self._in_old_files(edge, then) if then is not None and then.provider.by_position else None
+        rows = self.in_old_files(edge, then) if then is not None and then.provider.by_position else None
         if rows is not None:
             return rows
         if not same:
@@ -164,8 +164,8 @@ class TablesNow:
             return len(missing(ids, ((file.offset, file.rows) for file in now.files)))
         return len(ids) - self._rows(now).pick(ids).count()
 
-    def _in_old_files(self, edge: TracedTable, then: Manifest) -> IdentifiedRows | None:
-        """The rows of a version of a table, if its files are all where they were, and none is beside them."""
+    def in_old_files(self, edge: TracedTable, then: Manifest) -> IdentifiedRows | None:
+        """Return the rows of a version of a table, if its files are all where they were, and none is beside them."""
         if not self.files_are_there(edge, then):
             return None
         spark, base = self._tables.spark, self._tables.registrations.base_table(then)

@@ -127,6 +127,11 @@ class Walks:
         """Return the steps of saved things, and of those that they were made of, that read a table; None: all."""
         return steps_of(Pipeline(self._library, saved), table)
 
+    def read_by_all(self) -> list[Edge]:
+        """Return the steps of all saved things to what they depend on, tables that only decide included."""
+        nodes = Pipeline(self._library, self._library.every()[0], deciding=True).nodes.values()
+        return [(each, edge) for each in nodes for edge in each.inputs]
+
     def taken_on_trust(self, edges: Iterable[Edge]) -> frozenset[str]:
         """Return those tables that steps lead to and that are taken on trust, now or when a result was saved."""
         return taken_on_trust(edges, self._tables)

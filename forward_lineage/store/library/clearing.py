@@ -130,5 +130,5 @@ def unneeded(there: Mapping[Key, Saved | None]) -> set[Key]:
 
 
 def _parents(saved: Saved | None) -> set[Key]:
-    tables = saved.tables if saved is not None else ()
+    tables = saved.inputs if saved is not None else ()
     return {(table.name.lower(), table.version) for table in tables if table.is_result}

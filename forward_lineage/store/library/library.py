@@ -304,7 +304,7 @@ class Library:
             Clearing(near, self._versions, lambda folder: is_busy(near.path(folder))).clear_folders(name.lower())
 
     def _check_parents(self, saved: Saved) -> None:
-        for table in saved.tables:
+        for table in saved.inputs:
             if table.is_result and not self._versions.exists(table.name.lower(), table.version):
                 raise ChangedError(
                     f"{table.name}, which {saved.name} is made of, was saved again while {saved.name} was being saved",

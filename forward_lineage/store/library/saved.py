@@ -99,6 +99,11 @@ class Saved(ABC):
         return f"{type(self).__name__}({self.name}, {', '.join(listed)}, saved at {self.saved_at})"
 
     @property
+    def inputs(self) -> tuple[TracedTable, ...]:
+        """All that it depends on: what it was made of, and what only decided which rows there are."""
+        return self.tables
+
+    @property
     def folder(self) -> Path:
         """The data folder."""
         return self.home / self.data
@@ -122,23 +127,23 @@ class Saved(ABC):
         """Return the numbers of all rows."""
         if self.ids_end is None:
             return LineageSet(range(self.rows))
-        first, rows = self._spans()
+        first, rows = np.array(self.spans(), np.int64).reshape(-1, 2).T
         return LineageSet.from_intervals(first, first + rows - 1)
 
     def places_of(self, numbers: Numbers) -> Numbers:
         """Return at which places in the result, from 0, the rows of some numbers are."""
         if self.ids_end is None:
             return numbers
-        first, rows = self._spans()
+        first, rows = np.array(self.spans(), np.int64).reshape(-1, 2).T
         file = np.searchsorted(first, numbers, side="right") - 1
         places: Numbers = numbers - (first - np.cumsum(rows) + rows)[file]
         return places
 
-    def _spans(self) -> tuple[Numbers, Numbers]:
-        """The number of the first row, and how many follow it, of each file that has rows."""
-        spans = [(file.first_row, file.rows) for file in self.content_files if file.rows]
-        first, rows = np.array(spans, np.int64).reshape(-1, 2).T
-        return first, rows
+    def spans(self) -> list[tuple[int, int]]:
+        """Return stretches of numbers without a gap, in order: the first number, and how many there are."""
+        if self.ids_end is None:
+            return [(0, self.rows)] if self.rows else []
+        return [(file.first_row, file.rows) for file in self.content_files if file.rows]
 
     @property
     def is_whole(self) -> bool:

@@ -17,7 +17,7 @@ from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library.made_of import RowFile
 from forward_lineage.store.library.saved import Saved
 
-MODELS = 8  # the format of manifests of models
+MODELS = 9  # the format of manifests of models
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

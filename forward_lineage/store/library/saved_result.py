@@ -28,6 +28,7 @@ from forward_lineage.store.library.saved import Saved
 
 STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
+DECIDED = 8  # of those that name tables which only decide which rows there are
 WITH_GAPS = 7  # of those whose rows have not the numbers of their places
 
 #: The fields in the order in which they stand in manifests.
@@ -47,6 +48,8 @@ class SavedResult(Saved):
         schema: the same as Spark's own JSON, nullability included.
         row_files: where the rows are.
         recipe: of a result some of whose lineage was not captured with the rows.
+        decided_by: tables that the query reads and that no row was traced to, such as those behind NOT EXISTS; without
+            lineage. Results of earlier releases name none.
 
     """
 
@@ -59,16 +62,24 @@ class SavedResult(Saved):
     schema: dict[str, Any] = field(repr=False)
     row_files: tuple[RowFile, ...] = field(repr=False)
     recipe: Recipe | None = field(default=None, repr=False)
+    decided_by: tuple[TracedTable, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return self._repr(counted(self.rows, "row"))
 
     def _repr_html_(self) -> str:
         facts = [("rows", f"{self.rows:,}"), ("semantics", self.semantics), ("saved at", self.saved_at)]
+        if self.decided_by:
+            facts.append(("decided by", ", ".join(f"{each.name}, version {each.version}" for each in self.decided_by)))
         made_of = [[table.name, str(table.version), _pairs(table)] for table in self.tables]
         title = f"{self.name}, version {self.version}"
         parts = [table_html(("made of", "version", "pairs (row, id)"), made_of)] if made_of else []
         return facts_html(title, [*facts, ("query", self.sql)], [*parts, table_html(("column", "type"), self.columns)])
+
+    @property
+    def inputs(self) -> tuple[TracedTable, ...]:
+        """See `Saved`."""
+        return (*self.tables, *self.decided_by)
 
     @property
     def content_files(self) -> tuple[RowFile, ...]:
@@ -89,6 +100,9 @@ class SavedResult(Saved):
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
         found = self.written_fields()
         fields = {name: found[name] for name in _WRITTEN}
+        if self.decided_by:
+            late = {name: found[name] for name in ("ids_end", "decided_by")}
+            return {"format": DECIDED, "kind": self.kind, **fields, **late}
         if self.ids_end is not None:
             return {"format": WITH_GAPS, "kind": self.kind, **fields, "ids_end": self.ids_end}
         if bounds.are_told(fields):

@@ -44,11 +44,14 @@ def check_sound(saved: Saved) -> None:
         _demand(sum(file.rows for file in saved.content_files) == saved.rows, "more rows or fewer")
     recipe = saved.recipe if isinstance(saved, SavedResult) else None
     _demand(saved.is_whole or recipe is not None, "lineage in part, and no way to the rest")
-    names = [table.name.lower() for table in saved.tables]
+    names = [table.name.lower() for table in saved.inputs]
     _demand(len(set(names)) == len(names), "a table twice")
     for table in saved.tables:
         _check_table(table, end)
-    _check_stages(saved, set(names))
+    for table in saved.decided_by if isinstance(saved, SavedResult) else ():
+        _check_table(table, 0)
+        _demand(not table.segments, "lineage in a table that only decides")
+    _check_stages(saved, {table.name.lower() for table in saved.tables})
 
 
 def _check_table(table: TracedTable, rows: int) -> None:

@@ -48,6 +48,7 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
         refers=(*before.refers, *more.refers),
         stages=(*before.stages, *more.stages),
         keeps_numbers_of=before.keeps_numbers_of,
+        decided_by=tuple({each.name.lower(): each for each in (*before.decided_by, *more.decided_by)}.values()),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from forward_lineage.results import MADE_WITH, TRUSTED
+from forward_lineage.results import DECIDED_BY, MADE_WITH, TRUSTED
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.session_tables import RegisteredTables
@@ -29,6 +29,11 @@ def origins(meaning: Mapping[str, Any], tables: RegisteredTables, library: Libra
 
     """
     return [_origin(entry, meaning, tables, library) for entry in meaning["tables"]]
+
+
+def deciding(meaning: Mapping[str, Any], tables: RegisteredTables, library: Library) -> list[TracedTable]:
+    """Return the tables that a query reads and that no row is traced to; see `origins`."""
+    return [_origin(entry, meaning, tables, library) for entry in meaning.get(DECIDED_BY, ())]
 
 
 def _origin(

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from forward_lineage.frontend.consuming import find_calls
+from forward_lineage.results import DECIDED_BY
 from forward_lineage.row_ids.secrets import gives_away
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
@@ -64,7 +65,8 @@ def _refused(spark: SparkSession, traced: TracedStatement, meaning: Mapping[str,
     calls = find_calls(traced.sql)
     if calls:
         return f"it reads {calls[0].call.function}(…), which was answered when it was saved"
-    trusted = [table["name"] for table in meaning["tables"] if table.get("trusted")]
+    read = (*meaning["tables"], *meaning.get(DECIDED_BY, ()))
+    trusted = [table["name"] for table in read if table.get("trusted")]
     if trusted:
         return f"it reads {trusted[0]}, which is taken on trust: nobody would notice that it changed"
     planner, text = Planner(spark), traced.rewritten.user_sql

@@ -28,7 +28,7 @@ from forward_lineage.store.library.saved_result import RowFile, SavedResult, Tra
 from forward_lineage.store.saving.appending import appended
 from forward_lineage.store.saving.execution import Target
 from forward_lineage.store.saving.local_rows import Computed, write_computed
-from forward_lineage.store.saving.origins import origins
+from forward_lineage.store.saving.origins import deciding, origins
 from forward_lineage.store.saving.scope import ALL_NOW, Scope
 from forward_lineage.store.saving.staging import Kept
 from forward_lineage.store.saving.traced_query import TracedQuery, Tracer
@@ -93,12 +93,13 @@ class Saver:
         self.check_free(wish.name, wish.mode)
         query = self._tracer.query(df_or_sql, wish.semantics, wish.scope)
         made_of = [query.applied(each) for each in origins(query.meaning, self._tables, self._library)]
-        reads(made_of)
+        decided_by = deciding(query.meaning, self._tables, self._library)
+        reads([*made_of, *decided_by])
         before = self._library.latest(wish.name) if wish.mode == "append" else None
         with self._library.writing(wish.name) as folder:
             lineage = self._write(query, made_of, folder, wish, before)
             made_of = [self._with_dictionary(table, query.meaning, folder, i) for i, table in enumerate(made_of)]
-            saved = _described(wish, query, made_of, lineage, folder)
+            saved = replace(_described(wish, query, made_of, lineage, folder), decided_by=tuple(decided_by))
             whole = saved if before is None else appended(before, saved)
             if wish.rerun is not None:
                 write_rerun(folder, wish.rerun if before is None else Rerun(refused="rows were appended to it"))

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from forward_lineage.frontend.rewriting import StatementPart
-from forward_lineage.results import LINEAGE_COLUMN, meaning_of, refuse_lineage_column
+from forward_lineage.results import LINEAGE_COLUMN, refuse_lineage_column
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
@@ -120,8 +120,7 @@ class Tracer:
         if scope.is_all_now and (query := self._in_parts(traced, prefix)):
             return query
         frame = self._run(traced)
-        untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": self._home}
-        meaning = meaning_of(frame) or untraced
+        meaning = self._statements.meaning(traced)
         parts = self._parts(traced)
         if scope.is_all_now:
             return TracedQuery.of(frame, meaning, ALL_NOW, parts, prefix)

@@ -12,6 +12,8 @@ from forward_lineage.store.updating.replacing import Touched
 
 #: Seconds on one core of a laptop. Only the ratio of two sums of them counts.
 STATEMENT, READ_ROW, WRITTEN_PAIR, COPIED_ROW = 0.3, 2e-7, 1e-6, 5e-8
+EQUAL = 0.05
+"""Seconds that do not count: in part, numbers of rows stay, and less of what is made of them is behind."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,11 @@ class Costs:
 
     full: float
     partly: float
+
+    @property
+    def is_part_cheaper(self) -> bool:
+        """Whether to make a part again."""
+        return self.partly < self.full + EQUAL
 
     def told(self) -> str:
         """Say both."""
@@ -31,14 +38,13 @@ def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Co
     saved = touched.saved
     read = {edge.name.lower(): _rows(edge, tables, library) for edge in saved.tables}
     written = saved.rows + saved.pairs
-    share = len(touched.rows) / max(saved.rows, 1)
     full = STATEMENT + READ_ROW * sum(read.values()) + WRITTEN_PAIR * written
-    partly = COPIED_ROW * (saved.rows + saved.pairs) + WRITTEN_PAIR * written * share
+    partly = COPIED_ROW * written + 2 * WRITTEN_PAIR * written * touched.share  # written, read and put together
     if isinstance(touched.how, Keyed):
-        # It reads everything, to find the rows with these keys, and joins and groups only those.
-        return Costs(full, partly + STATEMENT + READ_ROW * sum(read.values()))
-    came = {each.edge.name.lower(): len(each.changes.after) for each in touched.inputs if each.changes}
-    for each in touched.how:
+        # It reads everything twice, to find keys and the rows with these, and joins and groups only those.
+        return Costs(full, partly + STATEMENT + 2 * READ_ROW * sum(read.values()))
+    came = {each.edge.name.lower(): len(each.changes.after) for each in touched.others if each.changes}
+    for each in touched.places:
         others = sum(read.values()) - read[each.probe.table] + came[each.probe.table]
         partly += STATEMENT + READ_ROW * others
     return Costs(full, partly)

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from sqlglot import exp
 
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.versions import arrow_frame, arrow_table
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.updating.columns_read import reads_any
 from forward_lineage.store.updating.row_differences import row_differences
 from udafs.errors import ChangedError, LineageError, NotTracedError
+from udafs.lineage_set import LineageSet
+
+_MOST_KNOWN = 16
+_FEW = 10_000
+"""Rows that changed, which are kept in memory while an update lasts."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """A table or result that a saved result was made of, of which there is another version now.
+    """A table or result that a saved result was made of, and that has another version now.
 
     Attributes:
         edge: what the result says of it.
@@ -35,6 +49,28 @@ class Input:
     changes: RowChanges | None
     unknown: str = ""
 
+    def as_read(self, tree: exp.Expr) -> Input:
+        """Return it as a query reads it: rows that differ only in columns which that does not read are as they were."""
+        found = self.changes
+        if found is None or found.columns is None or not found.differs or reads_any(tree, found.columns):
+            return self
+        return replace(self, changes=replace(found, differs=LineageSet()))
+
+
+def _together(one: IdentifiedRows | None, other: IdentifiedRows) -> DataFrame:
+    frames = [rows.frame.drop(rows.frame.columns[0]) for rows in (one, other) if rows is not None]
+    return reduce(DataFrame.unionAll, frames)
+
+
+def _types(frame: DataFrame) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema]
+
+
+def _forget(known: dict[Any, Any]) -> None:
+    """Make room for one more."""
+    while len(known) >= _MOST_KNOWN:
+        del known[next(iter(known))]
+
 
 class Inputs:
     """The inputs of saved results.
@@ -48,28 +84,87 @@ class Inputs:
     def __init__(self, tables: RegisteredTables, library: Library) -> None:
         self._tables, self._library = tables, library
         self._now = TablesNow(tables)
+        self._at_hand: dict[tuple[str, int, int, bool, int], pa.Table | None] = {}  # None: Arrow has other types
+        self._known: dict[tuple[str, str, str], RowChanges] = {}  # versions never change, so neither does this
 
     def are_current(self, saved: SavedResult) -> bool:
         """Tell whether a result was made of the versions that there are now; no rows are looked at."""
-        return all(self._version_now(edge) == edge.version for edge in saved.tables)
+        return all(self._version_now(edge) == edge.version for edge in saved.inputs)
 
     def changed(self, saved: SavedResult) -> list[Input]:
-        """Return those of which there is another version now, and which of their rows are others.
+        """Return those that have another version now, and which of their rows are others.
 
         Raises:
             ChangedError: one is gone, or has changed and nobody registered that.
 
         """
-        others = ((edge, self._version_now(edge)) for edge in saved.tables)
-        return [self._input(edge, self._there(saved, edge, now)) for edge, now in others if now != edge.version]
+        others = ((edge, self._version_now(edge)) for edge in saved.inputs)
+        found = [self._input(edge, self._there(saved, edge, now)) for edge, now in others if now != edge.version]
+        return [_without_lineage(each) if each.edge in saved.decided_by else each for each in found]
 
     def rows_that_came(self, found: Input) -> IdentifiedRows:
         """Return the rows that came or differ."""
         assert found.changes is not None, "it was asked for before"
         return self._rows(found).among(found.changes.after)
 
-    def in_step(self, saved: SavedResult, inputs: Sequence[Input]) -> tuple[TracedTable, ...]:
-        """Return what a result was made of as the versions that there are now, its lineage in them unchanged.
+    def keep_old_rows(self, inputs: Sequence[Input]) -> bool:
+        """Tell whether the rows that went or differ can still be read as they were, of all of some inputs."""
+        return all(not each.changes or not each.changes.before or self._then(each) is not None for each in inputs)
+
+    def rows_of_both(self, found: Input) -> DataFrame:
+        """Return the rows that went, came or differ: old and new images."""
+        assert found.changes is not None, "it was asked for before"
+        return _together(self._old(found), self._rows(found).among(found.changes.after))
+
+    def at_hand(self, found: Input, rows: Callable[[], DataFrame], *, both: bool) -> DataFrame:
+        """Return rows that changed: few of them are read once for all results, and Spark knows that they are few.
+
+        Args:
+            found: the input.
+            rows: gives them.
+            both: whether they are `rows_of_both`.
+
+        """
+        changes = found.changes
+        if changes is None or not self.are_few(found):
+            return rows()
+        key = found.edge.name.lower(), found.edge.version, found.now, both, len(changes.differs)
+        frame: DataFrame | None = None
+        if key not in self._at_hand:
+            frame = rows()
+            _forget(self._at_hand)
+            try:
+                self._at_hand[key] = arrow_table(frame)
+            except PySparkException:  # Arrow has no such type
+                self._at_hand[key] = None
+        kept = self._at_hand[key]
+        if kept is None:
+            return rows()
+        there = arrow_frame(self._tables.spark, kept)
+        if frame is not None and _types(there) != _types(frame):
+            self._at_hand[key] = None
+            return frame
+        return there
+
+    @staticmethod
+    def are_few(found: Input) -> bool:
+        """Tell whether few rows of an input changed."""
+        return found.changes is not None and len(found.changes.before) + len(found.changes.after) <= _FEW
+
+    def all_rows(self, found: Input, *, now: bool) -> DataFrame:
+        """Return the rows that are as they were, with those that went or differ as they were.
+
+        Args:
+            found: the input.
+            now: whether to add those that came or differ, in their new images.
+
+        """
+        assert found.changes is not None, "it was asked for before"
+        rows = self._rows(found)
+        return _together(self._old(found), rows if now else rows.without(found.changes.after))
+
+    def in_step(self, saved: SavedResult, inputs: Sequence[Input]) -> SavedResult:
+        """Return a result as made of the versions that there are now, its lineage in them unchanged.
 
         Args:
             saved: the result.
@@ -80,9 +175,26 @@ class Inputs:
 
         """
         proven = {each.edge.name: each.now for each in inputs}
-        return tuple(self._as_now(edge, proven.get(edge.name, edge.version)) for edge in saved.tables)
+
+        def now(edges: Iterable[TracedTable]) -> tuple[TracedTable, ...]:
+            return tuple(self._as_now(edge, proven.get(edge.name, edge.version)) for edge in edges)
+
+        return replace(saved, tables=now(saved.tables), decided_by=now(saved.decided_by))
 
     # ------------------------------------------------------------ steps
+
+    def _old(self, found: Input) -> IdentifiedRows | None:
+        assert found.changes is not None, "it was asked for before"
+        then = self._then(found) if found.changes.before else None
+        return None if then is None else then.among(found.changes.before)
+
+    def _then(self, found: Input) -> IdentifiedRows | None:
+        """The rows of the version that a result was made of; None: they are gone."""
+        edge = found.edge
+        if edge.is_result:
+            return IdentifiedRows.of_result(self._tables.spark, self._library.get(edge.name, edge.version))
+        then = edge.registration()
+        return None if then is None else self._now.in_old_files(edge, then)
 
     def _version_now(self, edge: TracedTable) -> int | None:
         if not edge.is_result:
@@ -113,13 +225,18 @@ class Inputs:
         if edge.is_result:
             then_and_now = (self._library.get(edge.name, each) for each in (edge.version, now_version))
             return row_differences(*then_and_now)
+        # Several results read a table, and most of them were made of the same version.
         then, now = edge.registration(), self._tables.registered(edge.name)
         kept = self._tables.registrations.version(edge.name, edge.version)
         if then is None or kept.digest() != then.digest():
             raise ChangedError(f"version {edge.version} of {edge.name} is that of another home", instead="")
         if then.columns != now.columns:
             raise NotTracedError(f"{edge.name} has other columns now", instead="")
-        return self._tables.changes(kept, now)
+        key = edge.name.lower(), kept.digest(), now.digest()
+        if key not in self._known:
+            _forget(self._known)
+            self._known[key] = self._tables.changes(kept, now)
+        return self._known[key]
 
     def _rows(self, found: Input) -> IdentifiedRows:
         if found.edge.is_result:
@@ -141,3 +258,10 @@ class Inputs:
 
     def _is_read(self, manifest: Manifest, name: str, version: int) -> bool:
         return Path(manifest.source["path"]).parent.name == self._library.get(name, version).data
+
+
+def _without_lineage(found: Input) -> Input:
+    """A table that only decides, and some of whose rows are others: no lineage tells what these decided."""
+    if found.changes is not None and not found.changes:
+        return found
+    return replace(found, changes=None, unknown=f"no row is traced to {found.edge.name}")

@@ -11,13 +11,9 @@ BY) is made of the joined rows alone. So if these are the same rows as before, s
 2. no row that came or changed joins now. A joined row that has such a row has it in at least one of the places where
    the table is read. A probe for each place, that reads only such rows there and all present rows elsewhere, finds it.
 
-Where rows only came, 1 holds of itself. Then the joined rows of each SELECT in the query can be probed for themselves:
-what is made of unchanged ones does not matter, HAVING, LIMIT or NOT EXISTS. A subquery that mentions the query around
-it has a probe that cannot run.
-
 Both need that more rows of the table in that place give more joined rows, never fewer: an inner join does, and the left
-side of an outer one; NOT EXISTS, HAVING, LIMIT and others do not. What is not known to, is refused here, and computed
-again.
+side of an outer one; NOT EXISTS, HAVING, LIMIT and others do not. What is not known to, is refused here. Where rows of
+before are at hand, see `touched_rows`.
 """
 
 from __future__ import annotations
@@ -42,17 +38,22 @@ class Probe:
     Attributes:
         table: the table's name in the query, in lower case.
         sql: gives a row for each that does, of a relation called `PLACE` that stands for the table.
+        within: the same for a subquery that mentions the query around it: a row for each of that query's joined rows
+            for which the subquery has new ones. None: it is in no expression.
+        both: whether `PLACE` has rows that went, too, and rows that differ as they were; see `touched_rows`.
 
     """
 
     table: str
     sql: str
+    within: str | None = None
+    both: bool = False
 
 
 #: Parts of a SELECT that are made of the joined rows alone, and lose none of them.
-KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows"}
-#: Parts that may lose some: of use where joined rows are known to be the same, not only those that are in a lineage.
-_AFTER = {"having", "qualify", "limit", "offset", "laterals", "sort", "cluster", "distribute"}
+KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows", "with_"}
+#: What gives the joined rows, with the names that it reads.
+OF_JOINED_ROWS = ("with_", "from_", "joins", "where")
 _IN_WORDS = {
     **{"having": "HAVING", "qualify": "QUALIFY", "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL VIEW"},
     **{"with_": "WITH", "pivots": "PIVOT", "sample": "TABLESAMPLE"},
@@ -91,39 +92,19 @@ def name_of(table: exp.Table) -> str:
     return ".".join(part.name for part in table.parts).lower()
 
 
-def probes(tree: exp.Expr, changed: Collection[str], *, only_came: bool = False) -> list[Probe]:
+def probes(tree: exp.Expr, changed: Collection[str]) -> list[Probe]:
     """Return a probe for each place in which a query reads a table that changed.
 
     Args:
         tree: the query; it is not changed.
         changed: names of tables, in lower case.
-        only_came: whether no row went or differs.
 
     Raises:
         NotProvableError: new rows in one of the places may do more than join, or rows that went more than be missing.
 
     """
     names = {name.lower() for name in changed}
-    return list(_of_blocks(tree, names) if only_came else _of_query(tree, names))
-
-
-def _of_blocks(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
-    """Where rows only came, the joined rows of every SELECT in a query by itself."""
-    if tree.find(exp.With, exp.TableSample):
-        raise NotProvableError(f"it has {'WITH' if tree.find(exp.With) else 'TABLESAMPLE'}")
-    found = 0
-    for select in tree.find_all(exp.Select):
-        places = [each for each in sources(select) if isinstance(each, exp.Table) and name_of(each) in changed]
-        if places:
-            refuse_parts(select, KEEP_ALL | _AFTER)
-        for join in select.args.get("joins") or () if places else ():
-            check_join(join, changed, {name_of(join.this)} if isinstance(join.this, exp.Table) else set())
-        for place in places:
-            refuse_parts(place, {"this", "db", "catalog", "alias"})
-            found += 1
-            yield _probe(select, place)
-    if found < sum(name_of(table) in changed for table in tree.find_all(exp.Table)):
-        raise NotProvableError("a table that changed is read in a way that is not looked into")
+    return list(_of_query(tree, names))
 
 
 def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
@@ -172,8 +153,29 @@ def probed_places(
 def _probe(select: exp.Select, place: exp.Table) -> Probe:
     copied, there = copied_with(select, place)
     read_instead(there, PLACE)
-    kept = {part: copied.args.get(part) for part in ("from_", "joins", "where")}
-    return Probe(name_of(place), print_sql(exp.Select(expressions=[exp.Literal.number(1)], **kept)))
+    return Probe(name_of(place), print_sql(_one_for_each(copied)))
+
+
+def _one_for_each(select: exp.Select) -> exp.Select:
+    """A SELECT that gives a row for each joined row of another; it takes its parts over."""
+    kept = {part: select.args.get(part) for part in OF_JOINED_ROWS}
+    return exp.Select(expressions=[exp.Literal.number(1)], **kept)
+
+
+def check_names(select: exp.Expr, changed: set[str]) -> None:
+    """Queries of WITH are read by their names, and means one thing."""
+    named = select.args.get("with_")
+    if named is None:
+        return
+    if named.args.get("recursive"):
+        raise NotProvableError("it has WITH RECURSIVE")
+    own = [each.alias.lower() for each in named.expressions]
+    if changed & set(own):
+        raise NotProvableError("WITH gives the name of a table that changed to something else")
+    for place, each in enumerate(named.expressions):
+        # A probe reads all that WITH names. Within WITH, a name that is given later means a table of that name.
+        if any(name_of(table) in own[place:] for table in each.this.find_all(exp.Table)):
+            raise NotProvableError("a name that WITH gives means something else in a part of it")
 
 
 def copied_with(select: exp.Select, place: exp.Table) -> tuple[exp.Select, exp.Table]:
@@ -194,6 +196,9 @@ def read_instead(place: exp.Table, name: str) -> None:
 def check_select(select: exp.Select, changed: set[str], also: Collection[str] = ()) -> None:
     """Rows that changed are read behind FROM only, in places where more rows give more."""
     refuse_parts(select, KEEP_ALL | set(also))
+    check_names(select, changed)
+    if mentions(select.args.get("with_"), changed):
+        raise NotProvableError("WITH reads a table that changed")
     refuse_subqueries(select, changed)
     for join in select.args.get("joins") or ():
         if mentions(join.args.get("on"), changed):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from uuid import uuid4
+
+from sqlglot import exp
 
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.recipes import recipe_of
+from forward_lineage.store.updating.changed_views import ChangedViews
 from forward_lineage.store.updating.inputs import Input, Inputs
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, names_read, probes
+from forward_lineage.store.updating.joining_rows import NotProvableError, Probe, names_read
+from forward_lineage.store.updating.touched_rows import telling_probes
 from forward_lineage.tracing.statements import Statements, TracedStatement
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
@@ -31,6 +34,7 @@ class Prover:
     def __init__(self, statements: Statements, tables: RegisteredTables, library: Library) -> None:
         self._statements, self._tables, self._library = statements, tables, library
         self.inputs = Inputs(tables, library)
+        self._found: dict[Probe, bool] = {}  # of the result that was looked at last
 
     def unproven(self, saved: SavedResult, inputs: Sequence[Input]) -> str | None:
         """Say why it is not known that a result is what its query would give now; None: it is proven.
@@ -43,12 +47,13 @@ class Prover:
             LineageError: its query cannot be read, or a table is not what was registered.
 
         """
+        self._found.clear()
         try:
             traced = self.checked(saved, inputs)
-            others = [each for each in inputs if each.changes]
+            others = as_read(inputs, traced.statement.tree)
             if others:
                 self._check_lineage(saved, others)
-                self._check_probes(traced, others)
+                self._check_probes(traced.statement.tree, others)
         except NotProvableError as error:
             return str(error)
         return None
@@ -66,7 +71,7 @@ class Prover:
         if unknown is not None:
             raise NotProvableError(f"which rows changed is not known: {unknown}")
         traced = self._statements.trace(saved.sql, saved.semantics)
-        self._check_repeatable(saved, traced)
+        self._check_repeatable(saved, traced, inputs)
         told = saved.semantics == "data" and saved.is_whole and saved.granularity != "granules"
         if not told and any(each.changes for each in inputs):
             raise NotProvableError(
@@ -74,13 +79,16 @@ class Prover:
             )
         return traced
 
-    def _check_repeatable(self, saved: SavedResult, traced: TracedStatement) -> None:
+    def _check_repeatable(self, saved: SavedResult, traced: TracedStatement, inputs: Sequence[Input]) -> None:
         """The text alone says what is read and computed: tables that are watched, no chance, clock or session."""
         read = names_read(traced.statement.tree)
-        unknown = sorted(read - {edge.name.lower() for edge in saved.tables})
+        decide = sorted(edge.name for edge in saved.decided_by if edge.name.lower() in read)
+        if decide and any(each.changes for each in inputs):
+            raise NotProvableError(f"{decide[0]} only decides which rows there are, and no lineage tells which")
+        unknown = sorted(read - {edge.name.lower() for edge in saved.inputs})
         if unknown:
             raise NotProvableError(f"it reads {unknown[0]}, which may mean other rows another time")
-        tables = [{"name": edge.name, "trusted": edge.trusted} for edge in saved.tables]
+        tables = [{"name": edge.name, "trusted": edge.trusted} for edge in saved.inputs]
         refused = recipe_of(self._tables.spark, traced, {"tables": tables}).refused
         if refused is not None:
             raise NotProvableError(refused)
@@ -101,41 +109,44 @@ class Prover:
                 found |= self._library.relation(saved, each.edge).forward(each.changes.before)
         return found
 
-    def _check_probes(self, traced: TracedStatement, inputs: Sequence[Input]) -> None:
+    def _check_probes(self, tree: exp.Expr, inputs: Sequence[Input]) -> None:
         by_name = {each.edge.name.lower(): each for each in inputs}
-        only_came = not any(each.changes and each.changes.before for each in inputs)
-        for probe in probes(traced.statement.tree, by_name.keys(), only_came=only_came):
-            if self.finds_rows(probe, by_name):
-                name = by_name[probe.table].edge.name
-                raise NotProvableError(f"rows of {name} that came or changed join in it now")
+        for probe in self.finding(telling_probes(tree, by_name.keys(), self.went(inputs)), by_name):
+            name = by_name[probe.table].edge.name
+            raise NotProvableError(f"rows of {name} that {'went, ' if probe.both else ''}came or changed join in it")
 
-    def finds_rows(self, probe: Probe, inputs: Mapping[str, Input]) -> bool:
-        """Tell whether rows of a table that came or differ join in the place of a probe.
+    def went(self, inputs: Sequence[Input]) -> set[str] | None:
+        """Return the names of tables whose rows went or differ; None: some of these rows cannot be read any more."""
+        if not self.inputs.keep_old_rows(inputs):
+            return None
+        return {each.edge.name.lower() for each in inputs if each.changes and each.changes.before}
+
+    def finding(self, probes: Sequence[Probe], inputs: Mapping[str, Input]) -> list[Probe]:
+        """Return those probes that find rows: of tables that changed, in their places. They run as one job.
 
         Raises:
-            NotProvableError: the probe cannot run.
+            NotProvableError: a probe cannot run.
 
         """
+        ahead = [probe for probe in probes if probe not in self._found]
         try:
-            with self.views({probe.table: inputs[probe.table]}) as named, spark_errors():
-                name = named.get(probe.table)
-                return name is not None and bool(
-                    self._tables.spark.sql(probe.sql.replace(PLACE, name)).limit(1).collect()
-                )
+            with self.views(inputs) as views, spark_errors():
+                found = views.finding(ahead)
         except LineageError as error:
             raise NotProvableError(f"what joins could not be asked: {error.what}") from None
+        self._found |= {probe: probe in found for probe in ahead}
+        return [probe for probe in probes if self._found[probe]]
 
     @contextmanager
-    def views(self, inputs: Mapping[str, Input]) -> Iterator[dict[str, str]]:
-        """Give the rows that came or differ names in the session: of tables that have such rows."""
-        named: dict[str, str] = {}
+    def views(self, inputs: Mapping[str, Input]) -> Iterator[ChangedViews]:
+        """Give rows of changed tables names in the session, for probes."""
+        views = ChangedViews(self.inputs, inputs, self._tables.spark)
         try:
-            for table, found in inputs.items():
-                if found.changes and found.changes.after:
-                    rows = self.inputs.rows_that_came(found).frame
-                    named[table] = f"__fl_came_{uuid4().hex}"
-                    rows.drop(rows.columns[0]).createOrReplaceTempView(named[table])
-            yield named
+            yield views
         finally:
-            for name in named.values():
-                self._tables.spark.catalog.dropTempView(name)
+            views.drop()
+
+
+def as_read(inputs: Sequence[Input], tree: exp.Expr) -> list[Input]:
+    """Return those that have other rows to a query, in the columns that it reads."""
+    return [each for each in (one.as_read(tree) for one in inputs) if each.changes]

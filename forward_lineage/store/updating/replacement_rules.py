@@ -15,7 +15,7 @@ result falls apart by its keys: the part with some keys is made of the joined ro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -23,6 +23,7 @@ from sqlglot import exp
 from forward_lineage.frontend import print_sql
 from forward_lineage.frontend.row_values import has_aggregates, is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
+from forward_lineage.store.updating import touched_rows as touched
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
 
 KEYS = "__fl_keys__"
@@ -53,10 +54,8 @@ class Keyed:
 
     Attributes:
         columns: the places of the keys in the result.
-        probes: give the keys of joined rows that came, a probe for each place.
+        probes: give the keys of joined rows that came or are touched, a probe for each place.
         sql: gives the parts of the result whose keys are in the relation `KEYS`.
-        inputs: of each SELECT, gives the keys, and then what they are computed of: their types say whether keys can be
-            compared.
         what: what a part is, in plural: ``groups``.
 
     """
@@ -64,10 +63,11 @@ class Keyed:
     columns: tuple[int, ...]
     probes: tuple[Probe, ...]
     sql: str
-    inputs: tuple[str, ...]
     what: str
 
 
+Fits = Callable[[str, Sequence[int]], bool]
+"""Tells whether columns can be keys, given a text that selects them first, and then what they are computed of."""
 Replacement = tuple[Added, ...] | Keyed
 
 
@@ -76,38 +76,59 @@ def key_column(number: int) -> str:
     return f"__fl_k{number}"
 
 
-def replacement(tree: exp.Expr, changed: Collection[str], *, only_came: bool = False) -> Replacement:
+def replacement(
+    tree: exp.Expr, changed: Collection[str], went: Collection[str] | None = None, fits: Fits = lambda *_: True
+) -> Replacement:
     """Return how the touched rows of a result are made again.
 
     Args:
         tree: the query; it is not changed.
         changed: names of tables, in lower case.
-        only_came: whether no row went or differs.
+        went: tables whose rows went or differ, and can still be read as they were; None: some cannot.
+        fits: see `Fits`.
 
     Raises:
         NotProvableError: no rule is known for the query.
 
     """
     names = {name.lower() for name in changed}
-    blocks = list(_blocks(tree, names))
+    blocks = list(_blocks(tree, names, any_side=went is not None))
     if _keeps_all(tree) and not any(_falls_apart(block) for block in blocks):
-        return tuple(each for number, block in enumerate(blocks) for each in _added(block, number, names))
-    return _keyed(tree, blocks, names, only_came=only_came)
+        try:
+            return tuple(each for number, block in enumerate(blocks) for each in _added(block, number, names))
+        except NotProvableError:
+            if went is None:
+                raise
+    return _keyed(tree, blocks, names, went, fits)
 
 
-def check_each_once(active: Sequence[Added]) -> None:
-    """Check that no joined row is found twice.
+def keyed_replacement(
+    tree: exp.Expr, changed: Collection[str], went: Collection[str] | None = None, fits: Fits = lambda *_: True
+) -> Keyed:
+    """Return the same by keys, also where rows could be added as such; see `replacement`."""
+    names = {name.lower() for name in changed}
+    return _keyed(tree, list(_blocks(tree, names, any_side=went is not None)), names, went, fits)
+
+
+def without_limit(tree: exp.Expr) -> exp.Expr | None:
+    """Return a query that gives its first rows in an order as one that gives them all; None: it is no such query."""
+    if not (tree.args.get("limit") and tree.args.get("order")) or tree.args.get("offset"):
+        return None
+    copied = tree.copy()
+    copied.set("limit", None)
+    copied.set("order", None)
+    return copied
+
+
+def is_each_once(active: Sequence[Added]) -> bool:
+    """Tell whether no joined row is found twice: rows came in no two places of a SELECT.
 
     Args:
         active: the places where rows that came join.
 
-    Raises:
-        NotProvableError: rows came in two places of a SELECT: what has some in both would be there twice.
-
     """
     blocks = [each.block for each in active]
-    if len(set(blocks)) < len(blocks):
-        raise NotProvableError("rows that came join in it in more than one place")
+    return len(set(blocks)) == len(blocks)
 
 
 def is_ordered(tree: exp.Expr) -> bool:
@@ -115,20 +136,20 @@ def is_ordered(tree: exp.Expr) -> bool:
     return _unwrapped(tree).args.get("order") is not None
 
 
-def keeps_order(tree: exp.Expr, keyed: Keyed) -> bool:
-    """Tell whether rows stay in the order of a query if each is replaced by one with equal keys."""
+def keeps_order(tree: exp.Expr, columns: Sequence[int]) -> bool:
+    """Tell whether rows stay in the order of a query if each is replaced by one with equal keys, in these columns."""
     tree = _unwrapped(tree)
     order = tree.args.get("order")
     if order is None:
         return True
     if not isinstance(tree, exp.Select):
         return False
-    items = [tree.expressions[column] for column in keyed.columns]
+    items = [tree.expressions[column] for column in columns]
     names = {item.alias_or_name.lower() for item in items}
     for each in order.expressions:
         by = each.this
         if isinstance(by, exp.Literal) and by.is_int:
-            if int(by.name) - 1 not in keyed.columns:
+            if int(by.name) - 1 not in columns:
                 return False
         elif not (isinstance(by, exp.Column) and not by.table and by.name.lower() in names):
             return False
@@ -150,23 +171,24 @@ def _keeps_all(tree: exp.Expr) -> bool:
     return True
 
 
-def _blocks(tree: exp.Expr, changed: set[str]) -> Iterator[exp.Select]:
+def _blocks(tree: exp.Expr, changed: set[str], *, any_side: bool) -> Iterator[exp.Select]:
     """The SELECTs of a query whose rows are rows of the result, or decide with others which are.
 
-    What stands behind EXCEPT, or beside INTERSECT, and reads nothing that changed, is left as it is.
+    What stands behind EXCEPT, or beside INTERSECT, and reads nothing that changed, is left as it is. With `any_side`,
+    what changed may stand behind EXCEPT.
     """
     if isinstance(tree, exp.Subquery):
         joined.refuse_parts(tree, {"this"})
-        yield from _blocks(tree.this, changed)
+        yield from _blocks(tree.this, changed, any_side=any_side)
     elif isinstance(tree, exp.SetOperation):
         joined.refuse_parts(tree, {"this", "expression", "distinct"})
         takes_away, both = isinstance(tree, exp.Except), isinstance(tree, exp.Intersect)
-        if takes_away and joined.mentions(tree.expression, changed):
+        if takes_away and not any_side and joined.mentions(tree.expression, changed):
             raise NotProvableError("a table that changed is behind EXCEPT")
         for side in (tree.this, tree.expression):
             stays = side is tree.expression if takes_away else both
             if not (stays and not joined.mentions(side, changed)):
-                yield from _blocks(side, changed)
+                yield from _blocks(side, changed, any_side=any_side)
     elif isinstance(tree, exp.Select):
         yield tree
     else:
@@ -185,6 +207,21 @@ def _falls_apart(select: exp.Select) -> bool:
 def _added(select: exp.Select, number: int, changed: set[str]) -> Iterator[Added]:
     if not all(map(is_of_one_row, select.expressions)):
         raise NotProvableError("it selects more than values of a row")
+    yield from added_rows(select, number, changed)
+
+
+def added_rows(select: exp.Select, number: int, changed: set[str]) -> Iterator[Added]:
+    """Yield the places of a SELECT where rows that came join, each with what the SELECT makes of these alone.
+
+    Args:
+        select: the SELECT; it is not changed.
+        number: its number in the query.
+        changed: names of tables, in lower case.
+
+    Raises:
+        NotProvableError: new rows in one of the places may do more than join.
+
+    """
     if not joined.mentions(select, changed):
         return
     for probe, place in joined.probed_places(select, changed):
@@ -202,29 +239,43 @@ def _with_place(select: exp.Select, place: exp.Table) -> exp.Select:
 # ------------------------------------------------------------ parts with keys
 
 
-def _keyed(tree: exp.Expr, blocks: list[exp.Select], changed: set[str], *, only_came: bool) -> Keyed:
-    if _loses_groups(tree, blocks, only_came=only_came):
+def _keyed(
+    tree: exp.Expr, blocks: list[exp.Select], changed: set[str], went: Collection[str] | None, fits: Fits
+) -> Keyed:
+    if went is None and _loses_groups(tree, blocks):
         raise NotProvableError("a group that INTERSECT or EXCEPT kept out may be another one when rows go")
     keys = [_keys(block) for block in blocks]
-    columns = sorted(set.intersection(*(set(each) for each in keys)))
     what = _what(blocks[0]) if len(blocks) == 1 else "values"
+    columns = _fitting(blocks, keys, changed, fits)
     if not any(each[column].find(exp.Column) for each in keys for column in columns):
         raise NotProvableError(f"none of its columns says which of its {what} a row is in")
     probes: list[Probe] = []
     for block, known in zip(blocks, keys, strict=True):
         named = [exp.alias_(known[column].copy(), key_column(i)) for i, column in enumerate(columns)]
-        probes += _probes_for_keys(block, named, changed, _loses(only_came))
+        if joined.mentions(block, changed):
+            if went is None:
+                probes += _probes_of_new(block, named, changed)
+            else:
+                probes += touched.probes_for_keys(block, named, changed, went)
     restricted = _restricted(tree, blocks, [[known[column] for column in columns] for known in keys])
-    inputs = tuple(_inputs(block, [known[c] for c in columns]) for block, known in zip(blocks, keys, strict=True))
-    return Keyed(tuple(columns), tuple(probes), print_sql(restricted), inputs, what)
+    return Keyed(tuple(columns), tuple(probes), print_sql(restricted), what)
 
 
-def _probes_for_keys(block: exp.Select, named: list[exp.Expr], changed: set[str], loses: set[str]) -> Iterator[Probe]:
-    if not joined.mentions(block, changed):
-        return
-    if joined.mentions(block.args.get("having"), changed):
-        raise NotProvableError("it asks a subquery about a table that changed")
-    for probe, place in joined.probed_places(block, changed, also=loses):
+def _fitting(blocks: list[exp.Select], keys: list[dict[int, exp.Expr]], changed: set[str], fits: Fits) -> list[int]:
+    """The columns that are keys: all that may be if they fit, else those that do."""
+    columns = sorted(set.intersection(*(set(each) for each in keys)))
+
+    def fit(some: list[int]) -> bool:
+        return all(
+            fits(_inputs(block, [known[c] for c in some], changed), some)
+            for block, known in zip(blocks, keys, strict=True)
+        )
+
+    return columns if not columns or fit(columns) else [column for column in columns if fit([column])]
+
+
+def _probes_of_new(block: exp.Select, named: list[exp.Expr], changed: set[str]) -> Iterator[Probe]:
+    for probe, place in joined.probed_places(block, changed):
         source = _with_place(block, place)
         yield Probe(probe.table, print_sql(_of_joined_rows(source, named, distinct=True)))
 
@@ -245,17 +296,23 @@ def _restricted(tree: exp.Expr, blocks: list[exp.Select], keys: list[list[exp.Ex
     return copied
 
 
-def _inputs(block: exp.Select, keys: list[exp.Expr]) -> str:
-    """The keys, and what they are computed of."""
+def _inputs(block: exp.Select, keys: list[exp.Expr], changed: set[str]) -> str:
+    """The keys, and what they are computed of: of no table whose rows may be missing."""
     columns = [column for each in keys for column in each.find_all(exp.Column)]
     items = [exp.alias_(each.copy(), f"c{i}") for i, each in enumerate([*keys, *columns])]
-    return print_sql(_of_joined_rows(block, items, distinct=False))
+    if not touched.may_be_missing(block, changed):
+        return print_sql(_of_joined_rows(block, items, distinct=False))
+    rows = touched.preserved(block)
+    rows.set("expressions", items)
+    return print_sql(rows)
 
 
 def _what(select: exp.Select) -> str:
     if select.args.get("group"):
         return "groups"
-    return "partitions" if any(_windows(select)) else "distinct rows"
+    if any(_windows(select)):
+        return "partitions"
+    return "distinct rows" if select.args.get("distinct") else "values"
 
 
 def _keys(select: exp.Select) -> dict[int, exp.Expr]:
@@ -281,15 +338,10 @@ def _keys(select: exp.Select) -> dict[int, exp.Expr]:
     return found
 
 
-def _loses_groups(tree: exp.Expr, blocks: list[exp.Select], *, only_came: bool) -> bool:
+def _loses_groups(tree: exp.Expr, blocks: list[exp.Select]) -> bool:
     """Whether a group may be in no saved row, and be one when it has lost rows."""
     made = any(block.args.get("group") or any(_windows(block)) for block in blocks)
-    return made and not only_came and tree.find(exp.Intersect, exp.Except) is not None
-
-
-def _loses(only_came: bool) -> set[str]:
-    """Parts that may leave joined rows out of the lineage: of a group that HAVING kept out no saved row tells."""
-    return {"having"} if only_came else set()
+    return made and tree.find(exp.Intersect, exp.Except) is not None
 
 
 def _in_each(key: exp.Expr, windows: list[exp.Window]) -> bool:
@@ -297,7 +349,7 @@ def _in_each(key: exp.Expr, windows: list[exp.Window]) -> bool:
 
 
 def _windows(select: exp.Select) -> Iterator[exp.Window]:
-    for each in select.expressions:
+    for each in (*select.expressions, *filter(None, [select.args.get("qualify")])):
         for window in each.find_all(exp.Window):
             joined.refuse_parts(window, {"this", "partition_by", "order", "spec", "over"})
             yield window
@@ -317,8 +369,8 @@ def _among(keys: list[exp.Expr]) -> exp.Expr:
 
 
 def _of_joined_rows(select: exp.Select, items: list[exp.Expr], *, distinct: bool) -> exp.Select:
-    kept = {part: select.args[part].copy() for part in ("from_", "where") if select.args.get(part)}
-    kept["joins"] = [each.copy() for each in select.args.get("joins") or ()]
+    copied = select.copy()
+    kept = {part: copied.args.get(part) for part in joined.OF_JOINED_ROWS}
     found = exp.Select(expressions=[each.copy() for each in items], **kept)
     if distinct:
         found.set("distinct", exp.Distinct())

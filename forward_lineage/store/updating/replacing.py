@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from uuid import uuid4
 
@@ -33,21 +33,24 @@ from forward_lineage.store.library.rerun import NAME, rerun_of
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.execution import Target, write_result
+from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing, grown
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
-from forward_lineage.store.updating.proving import Prover
+from forward_lineage.store.updating.proving import Prover, as_read
 from forward_lineage.store.updating.replacement_rules import (
     KEYS,
     Added,
     Keyed,
-    check_each_once,
+    is_each_once,
     is_ordered,
     keeps_order,
     key_column,
+    keyed_replacement,
     replacement,
+    without_limit,
 )
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
@@ -62,6 +65,8 @@ MOST_ROWS = 1_000_000
 _INTEGERS = ["tinyint", "smallint", "int", "bigint"]
 _COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
 _CAME_IN_ORDER = "its rows have an order, and some came"
+Part = tuple[pa.Table, dict[str, Pairs]]
+"""Rows that were made again, and by table, in lower case, what they were made of."""
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
 
@@ -71,9 +76,10 @@ class Touched:
 
     Attributes:
         saved: the version before.
-        inputs: what changed.
+        inputs: what is another version now.
+        others: those of them that have other rows, as the query reads them.
         rows: numbers of the rows that may not be what they were.
-        how: the places where rows came that join; or the keys of the parts.
+        how: the places where rows came that join; or the keys of the parts; or how its groups grow.
         keys: of a result with keys, those of touched parts, in the columns that `key_column` names.
         is_ordered: whether rows stand in an order that the query says.
 
@@ -81,21 +87,47 @@ class Touched:
 
     saved: SavedResult
     inputs: Sequence[Input]
+    others: Sequence[Input]
     rows: LineageSet
-    how: tuple[Added, ...] | Keyed
+    how: tuple[Added, ...] | Keyed | Growing
     keys: pa.Table | None = None
     is_ordered: bool = False
 
     @property
+    def share(self) -> float:
+        """The share of the result's rows and lineage that is made again, as far as it is known."""
+        saved = self.saved
+        if not self.rows or saved.pairs > MOST_ROWS:
+            return len(self.rows) / max(saved.rows, 1)
+        pairs = sum(_pairs_of(saved, edge.name, self.rows.ids())[0].size for edge in saved.tables)
+        return (len(self.rows) + pairs) / max(saved.rows + saved.pairs, 1)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing has to be made again."""
+        if isinstance(self.how, Keyed):
+            return self.keys is not None and not self.keys.num_rows
+        return not self.places and not self.rows
+
+    @property
+    def places(self) -> tuple[Added, ...]:
+        """Where rows that came join; none where keys tell what is touched."""
+        if isinstance(self.how, Growing):
+            return self.how.places
+        return () if isinstance(self.how, Keyed) else self.how
+
+    @property
     def made_of(self) -> str:
         """The tables that changed."""
-        return ", ".join(each.edge.name for each in self.inputs if each.changes)
+        return ", ".join(each.edge.name for each in self.others)
 
     def told(self) -> str:
         """Say what is made again, as a clause."""
         if isinstance(self.how, Keyed):
             assert self.keys is not None, "it has keys"
             return f"{self.keys.num_rows:,} of its {self.how.what} have rows of {self.made_of} that changed"
+        if isinstance(self.how, Growing):
+            return f"rows of {self.made_of} that came are added to its groups"
         return (
             f"{len(self.rows):,} of its {self.saved.rows:,} rows were made of rows of {self.made_of} that changed"
             + (", and rows that came join in it" if self.how else "")
@@ -130,20 +162,41 @@ class Replacer:
             LineageError: its query cannot be read, or a table is not what was registered.
 
         """
-        others = [each for each in inputs if each.changes]
         tree = self._prover.checked(saved, inputs).statement.tree
+        others = as_read(inputs, tree)
         self._check_form(saved)
         by_name = {each.edge.name.lower(): each for each in others}
-        only_came = not any(each.changes and each.changes.before for each in others)
-        how = replacement(tree, by_name.keys(), only_came=only_came)
+        went = self._prover.went(others)
+        fits = partial(self._fits, saved)
         rows = self._prover.made_of_changed(saved, others)
-        if isinstance(how, Keyed):
-            return self._with_keys(Touched(saved, inputs, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
-        active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
-        check_each_once(active)
-        if active and tree.find(exp.Order):
-            raise NotProvableError(_CAME_IN_ORDER)
-        return Touched(saved, inputs, rows, active)
+        everything = without_limit(tree)
+        if everything is not None:
+            keyed = keyed_replacement(everything, by_name.keys(), went, fits)
+            return self._first_rows(self._with_keys(Touched(saved, inputs, others, rows, keyed), everything, by_name))
+        if not went and went is not None:
+            with suppress(NotProvableError):
+                return self._growing(Touched(saved, inputs, others, rows, growing(tree, by_name.keys())), tree, by_name)
+        how = replacement(tree, by_name.keys(), went, fits)
+        if not isinstance(how, Keyed):
+            active = self._active(how, by_name)
+            if is_each_once(active) and not (active and tree.find(exp.Order)):
+                return Touched(saved, inputs, others, rows, active)
+            how = keyed_replacement(tree, by_name.keys(), went, fits)
+        return self._with_keys(Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
+
+    def _active(self, places: Sequence[Added], by_name: Mapping[str, Input]) -> tuple[Added, ...]:
+        found = self._prover.finding([each.probe for each in places], by_name)
+        return tuple(each for each in places if each.probe in found)
+
+    def _growing(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
+        """Of a query whose groups grow: where rows came, to be counted once each."""
+        how = found.how
+        assert isinstance(how, Growing), "asked before"
+        check_kinds(how.columns, [kind.lower() for _, kind in found.saved.columns])
+        active = self._active(how.places, by_name)
+        if not is_each_once(active) or not keeps_order(tree, how.keys):
+            raise NotProvableError("rows that came join in it in more than one place, or change its order")
+        return replace(found, how=replace(how, places=active), is_ordered=is_ordered(tree))
 
     def _check_form(self, saved: SavedResult) -> None:
         if saved.stages or saved.refers:
@@ -156,18 +209,15 @@ class Replacer:
         if any(rerun_of(saved).options.get(each) for each in _OF_WORKLOADS):
             raise NotProvableError("data for a workload are made again, too")
 
-    def _with_keys(self, found: Touched, tree: exp.Expr, by_name: dict[str, Input]) -> Touched:
+    def _with_keys(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
         saved, keyed = found.saved, found.how
         assert isinstance(keyed, Keyed), "asked before"
-        if not keeps_order(tree, keyed):
+        if not keeps_order(tree, keyed.columns):
             raise NotProvableError("its rows have an order by other columns than keys")
         with _spark_may_refuse():
-            self._check_types(saved, keyed)
             frames = [_keys_of(IdentifiedRows.of_result(self.tables.spark, saved).among(found.rows), keyed)]
-            with self._prover.views(by_name) as named:
-                for probe in keyed.probes:
-                    if probe.table in named:
-                        frames.append(self.tables.spark.sql(probe.sql.replace(PLACE, named[probe.table])))
+            with self._prover.views(by_name) as views:
+                frames += filter(None, map(views.asked, keyed.probes))
                 together = reduce(DataFrame.unionAll, frames).distinct()
                 keys = arrow_table(together.limit(MOST_KEYS + 1))
         if keys.num_rows > MOST_KEYS:
@@ -175,25 +225,46 @@ class Replacer:
         keys = keys.rename_columns([key_column(i) for i in range(len(keyed.columns))])
         if not keys.num_rows:
             return replace(found, keys=keys)
-        return replace(found, keys=keys, rows=self._rows_with(found, keyed, keys))
+        return replace(found, keys=keys, rows=self._rows_with(found, keyed.columns, keys))
 
-    def _check_types(self, saved: SavedResult, keyed: Keyed) -> None:
+    def _first_rows(self, found: Touched) -> Touched:
+        """Of a query with LIMIT: its rows are the first ones still, if parts that are touched had and have none."""
+        assert isinstance(found.how, Keyed) and found.keys is not None, "it has keys"
+        if found.rows:
+            raise NotProvableError("its first rows are touched, and which come after them is not known")
+        if found.keys.num_rows:
+            with _spark_may_refuse(), self._view_of(found.keys) as name:
+                if self.tables.spark.sql(found.how.sql.replace(KEYS, name)).limit(1).collect():
+                    raise NotProvableError("rows that came or changed may be among its first")
+        return replace(found, keys=found.keys.slice(0, 0))
+
+    @contextmanager
+    def _view_of(self, keys: pa.Table) -> Iterator[str]:
+        """Give keys of touched parts a name in the session."""
+        name = f"__fl_keys_{uuid4().hex}"
+        arrow_frame(self.tables.spark, keys).createOrReplaceTempView(name)
+        try:
+            yield name
+        finally:
+            self.tables.spark.catalog.dropTempView(name)
+
+    def _fits(self, saved: SavedResult, sql: str, columns: Sequence[int]) -> bool:
         """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
-        wanted = [saved.columns[column][1].lower() for column in keyed.columns]
-        for text in keyed.inputs:
-            kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(text).schema.fields]
-            if kinds[: len(wanted)] != wanted:
-                raise NotProvableError("its columns have other types than what they are made of")
-            for kind in kinds:
-                if kind not in _COMPARABLE and not kind.startswith("decimal("):
-                    raise NotProvableError(f"keys of type {kind} are not compared")
+        wanted = [saved.columns[column][1].lower() for column in columns]
+        try:
+            with spark_errors():
+                kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(sql).schema.fields]
+        except LineageError:
+            return False
+        known = (kind in _COMPARABLE or kind.startswith("decimal(") for kind in kinds)
+        return kinds[: len(wanted)] == wanted and all(known)
 
-    def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
+    def _rows_with(self, found: Touched, columns: Sequence[int], keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
         saved = found.saved
         named = _by_place(IdentifiedRows.of_result(self.tables.spark, saved))
         known = arrow_frame(self.tables.spark, keys)
-        pairs = enumerate(keyed.columns)
+        pairs = enumerate(columns)
         equal = [named[f"c{column}"].eqNullSafe(known[key_column(i)]) for i, column in pairs]
         with _spark_may_refuse():
             if found.is_ordered and known.join(named, equal, "left_anti").limit(1).collect():
@@ -217,34 +288,31 @@ class Replacer:
             with _spark_may_refuse():
                 runs = enumerate(self._runs(touched))
                 parts = [self._run(touched, *run, folder / f"again-{number}") for number, run in runs]
-            made = _made_again(touched, parts)
+            made = self._grown(touched, parts) if isinstance(touched.how, Growing) else _made_again(touched, parts)
             if touched.is_ordered and (made.numbers < 0).any():
                 raise NotProvableError(_CAME_IN_ORDER)
             written = write_new_rows(saved, made, folder)
             for number in range(len(parts)):
                 shutil.rmtree(folder / f"again-{number}")
-            tables = self._prover.inputs.in_step(saved, touched.inputs)
-            new = _version(saved, written, folder)
-            new = replace(new, tables=tuple(replace(each, segments=written.segments[each.name]) for each in tables))
+            proven = self._prover.inputs.in_step(saved, touched.inputs)
+            new = _version(proven, written, folder)
+            tables = (replace(each, segments=written.segments[each.name]) for each in proven.tables)
+            new = replace(new, tables=tuple(tables))
             share_files(saved, (NAME, *written.shared), folder)
             return self._library.publish(lambda newest: still_newest(new, saved.version, newest))
 
     def _runs(self, touched: Touched) -> Iterator[tuple[str, Narrowed]]:
         """The statements that give the new rows, each with the relation that it reads besides."""
-        by_name = {each.edge.name.lower(): each for each in touched.inputs}
+        by_name = {each.edge.name.lower(): each for each in touched.others}
         names = tuple(edge.name for edge in touched.saved.tables)
         if isinstance(touched.how, Keyed):
             assert touched.keys is not None, "it has keys"
             if touched.keys.num_rows:
-                name = f"__fl_keys_{uuid4().hex}"
-                arrow_frame(self.tables.spark, touched.keys).createOrReplaceTempView(name)
-                try:
+                with self._view_of(touched.keys) as name:
                     keys = not_traced(name, touched.keys.column_names)
                     yield touched.how.sql.replace(KEYS, name), Narrowed(names, placed=(keys,))
-                finally:
-                    self.tables.spark.catalog.dropTempView(name)
             return
-        for added in touched.how:
+        for added in touched.places:
             found = by_name[added.probe.table]
             assert found.changes is not None, "others were turned away before"
             manifest = self.tables.registered(found.edge.name)
@@ -253,7 +321,16 @@ class Replacer:
             table = self._chosen.table_of(chosen)
             yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
 
-    def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> tuple[pa.Table, dict[str, Pairs]]:
+    def _grown(self, touched: Touched, parts: Sequence[Part]) -> MadeAgain:
+        """The groups that rows came to, with what they had before."""
+        saved, how = touched.saved, touched.how
+        assert isinstance(how, Growing), "asked before"
+        more = pa.concat_tables([rows for rows, _ in parts])
+        keys = more.select(list(how.keys)).rename_columns([key_column(i) for i in range(len(how.keys))])
+        numbers = self._rows_with(touched, how.keys, keys) if how.keys else LineageSet(saved.numbers())
+        return _added_up(saved, how, numbers.ids(), more, _stacked(parts))
+
+    def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> Part:
         """Run a statement; return its rows, as in the files of the result, and their lineage."""
         saved, spark = touched.saved, self.tables.spark
         traced = self._statements.trace(sql, saved.semantics, narrowed=narrowed)
@@ -333,7 +410,7 @@ def _version(saved: SavedResult, written: Written, folder: Path) -> SavedResult:
 # ------------------------------------------------------------ which row is which
 
 
-def _made_again(touched: Touched, parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> MadeAgain:
+def _made_again(touched: Touched, parts: Sequence[Part]) -> MadeAgain:
     saved, went = touched.saved, touched.rows
     numbers = went.ids()
     old = _rows_of(saved, numbers)
@@ -346,6 +423,39 @@ def _made_again(touched: Touched, parts: Sequence[tuple[pa.Table, dict[str, Pair
         relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
         names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
     return MadeAgain(rows, lineage, matched(names[0], numbers.tolist(), names[1]), went)
+
+
+def _added_up(
+    saved: SavedResult, how: Growing, numbers: Numbers, more: pa.Table, lineage: dict[str, Pairs]
+) -> MadeAgain:
+    """Groups of rows that came, with what groups of the same keys had before, under these numbers."""
+    old = _rows_of(saved, numbers)
+    then, now = (list(zip(*(column.to_pylist() for column in each.columns), strict=True)) for each in (old, more))
+    kinds = [kind.lower() for _, kind in saved.columns]
+    by_key = {_key(row, how): place for place, row in enumerate(then)}
+    before = np.array([by_key.get(_key(row, how), -1) for row in now], np.int64)
+    rows = [
+        row if place < 0 else grown(how.columns, kinds, then[place], row)
+        for row, place in zip(now, before.tolist(), strict=True)
+    ]
+    columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(more.schema)]
+    known = np.flatnonzero(before >= 0)
+    together = dict(lineage)
+    for edge in saved.tables:
+        places, ids = _pairs_of(saved, edge.name, numbers)
+        of_old = np.full(numbers.size, -1, np.int64)
+        of_old[before[known]] = known
+        mine = of_old[places] >= 0
+        here = lineage.get(edge.name.lower(), (np.empty(0, np.int64), np.empty(0, np.int64)))
+        pairs = np.stack([np.append(of_old[places][mine], here[0]), np.append(ids[mine], here[1])])
+        rows_of, ids_of = np.unique(pairs, axis=1)
+        together[edge.name.lower()] = rows_of, ids_of
+    replaced = np.where(before < 0, -1, numbers[before]) if numbers.size else before
+    return MadeAgain(pa.table(columns, schema=more.schema), together, replaced, LineageSet(replaced[replaced >= 0]))
+
+
+def _key(row: tuple[object, ...], how: Growing) -> tuple[object, ...]:
+    return tuple(row[place] for place in how.keys)
 
 
 def _rows_of(saved: SavedResult, numbers: Numbers) -> pa.Table:
@@ -366,7 +476,7 @@ def _pairs_of(saved: SavedResult, table: str, numbers: Numbers) -> Pairs:
     return np.searchsorted(numbers, rows), ids
 
 
-def _stacked(parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> dict[str, Pairs]:
+def _stacked(parts: Sequence[Part]) -> dict[str, Pairs]:
     found: dict[str, list[Pairs]] = {}
     before = 0
     for rows, pairs in parts:

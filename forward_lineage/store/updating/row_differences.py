@@ -40,11 +40,14 @@ def row_differences(then: SavedResult, now: SavedResult) -> RowChanges:
     before, after = (_rest(each, shared) for each in (then, now))
     one, other = (_numbers(files) for files in (before, after))
     common, at_one, at_other = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-    differs = np.zeros(common.size, bool)
-    for column in range(len(then.columns)) if common.size else ():
-        differs |= _differ(_column(then, before, column).take(at_one), _column(now, after, column).take(at_other))
+    differs, columns = np.zeros(common.size, bool), set()
+    for column, (name, _) in enumerate(then.columns if common.size else ()):
+        here = _differ(_column(then, before, column).take(at_one), _column(now, after, column).take(at_other))
+        differs |= here
+        if here.any():
+            columns.add(name)
     gone, came = LineageSet(np.setdiff1d(one, other)), LineageSet(np.setdiff1d(other, one))
-    return RowChanges(gone, came, LineageSet(common[differs]))
+    return RowChanges(gone, came, LineageSet(common[differs]), frozenset(columns))
 
 
 def _shared(then: SavedResult, now: SavedResult) -> set[RowFile]:

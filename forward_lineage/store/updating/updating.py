@@ -95,7 +95,7 @@ class Updater:
                 yield step
 
     def _step(self, saved: SavedResult, done: dict[str, Step], *, cyclic: bool, full: bool, plan: bool) -> Step | None:
-        parents = [done[edge.name.lower()] for edge in saved.tables if edge.name.lower() in done]
+        parents = [done[edge.name.lower()] for edge in saved.inputs if edge.name.lower() in done]
         left = next((each for each in parents if each.way is Way.LEFT), None)
         if left is not None:
             return self._said(saved, Way.LEFT, f"{left.result}, which it reads, is left as it was")
@@ -148,8 +148,11 @@ class Updater:
 
     def _made_partly(self, saved: SavedResult, inputs: list[Input], *, plan: bool) -> Step:
         touched = self._replacer.touched(saved, inputs)
+        if touched.is_nothing:
+            kept = saved if plan else self._keep(saved, inputs)
+            return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
         costs = costs_of(touched, self._replacer.tables, self._library)
-        if costs.partly >= costs.full:
+        if not costs.is_part_cheaper:
             raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
         if plan:
             return self._said(saved, Way.PARTLY, f"{touched.told()}: {costs.told()}")
@@ -161,12 +164,12 @@ class Updater:
 
     def _keep(self, saved: SavedResult, inputs: list[Input]) -> SavedResult:
         """Publish a version with the same files that is made of the versions that there are now."""
-        tables = self._prover.inputs.in_step(saved, inputs)
+        proven = self._prover.inputs.in_step(saved, inputs)
         with self._library.writing(saved.name) as folder:
             paths = [NAME, *(file.path for file in saved.row_files), *(each.path for each in saved.segments())]
             paths += [each.path for table in saved.tables for each in table.dictionary_files]
             share_files(saved, paths, folder)
-            kept = replace(saved, data=folder.name, tables=tables)
+            kept = replace(proven, data=folder.name)
             return self._library.publish(lambda newest: still_newest(kept, saved.version, newest))
 
 
@@ -174,7 +177,8 @@ def _proof(inputs: list[Input]) -> str:
     changed = [each.edge.name for each in inputs if each.changes]
     if not changed:
         return "nothing that it reads has other rows"
-    return f"no row of {', '.join(changed)} that went, came or changed is or would be in it"
+    where = " in a column that it reads" if any(each.changes.columns for each in inputs if each.changes) else ""
+    return f"no row of {', '.join(changed)} that went, came or changed{where} is or would be in it"
 
 
 # ------------------------------------------------------------ in which order
@@ -206,7 +210,7 @@ def in_order(library: Library, name: str | None) -> list[tuple[SavedResult, bool
 
 
 def _parents(saved: SavedResult, known: Mapping[str, SavedResult]) -> set[str]:
-    return {edge.name.lower() for edge in saved.tables if edge.is_result} & known.keys()
+    return {edge.name.lower() for edge in saved.inputs if edge.is_result} & known.keys()
 
 
 def _with_ancestors(name: str, reads: Mapping[str, set[str]]) -> set[str]:

@@ -39,6 +39,7 @@ def _same_after_storing(kept: TupleFilter) -> TupleFilter:
     return from_arrays(arrays, json.loads(json.dumps(described)))
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_every_choice_of_wildcards_is_a_key_and_a_bitmap_has_no_others(rows: list[tuple[int | None, ...]]) -> None:
     columns = _columns(rows)

@@ -268,11 +268,13 @@ def test_a_histogram_of_so_many_rows_is_close() -> None:
     assert count < rows.size / 3
 
 
+@pytest.mark.slow
 def test_few_scrambles_violate_what_is_promised() -> None:
     """The campaign in small: tests.bench.approximate.matching. A mutant that always stops at once is caught."""
     assert violations(60) <= 3
 
 
+@pytest.mark.slow
 def test_a_search_that_never_tests_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histsim, "is_near", lambda *_: -math.inf)
     monkeypatch.setattr(histsim, "is_far", lambda *_: -math.inf)

@@ -42,7 +42,8 @@ def test_a_file_must_hold_one_statement(tmp_path: Path, command: list[str], text
 
 
 @pytest.mark.parametrize(
-    "where", ["customer_id = '77'x", "abs(a) =", "a) OR (b", "a) GROUP BY (b", "a; DROP TABLE t", ""]
+    "where",
+    ["customer_id = '77'x", "abs(a) =", "(customer_id = '77'x)", "a) OR (b", "a) GROUP BY (b", "a; DROP TABLE t", ""],
 )
 def test_a_broken_condition_is_no_condition(tmp_path: Path, where: str) -> None:
     file = tmp_path / "query.sql"
@@ -166,6 +167,90 @@ def test_a_file_that_is_not_parquet(tmp_path: Path) -> None:
     (tmp_path / "query.sql").write_text("SELECT 1")
     said = error_of("register", "x", "--path", tmp_path / "query.sql", "--home", tmp_path)
     assert said.startswith(f"{tmp_path / 'query.sql'} is no Parquet file. Name its format, as in --format csv")
+
+
+@pytest.mark.parametrize("place", ["data", "data/nation.parquet"])
+def test_a_key_that_is_no_column(tmp_path: Path, catalog: Path, place: str) -> None:
+    says = "table x has no column nokey. It has n_key."
+    words = ["register", "x", "--path", tmp_path / place, "--key", "nokey", "--home", tmp_path]
+    assert error_of(*words) == says
+    (tmp_path / "tables.toml").write_text(f'[x]\npath = "{place}"\nkey = "nokey"')
+    assert error_of("register", "--catalog", tmp_path / "tables.toml", "--home", tmp_path) == says
+    partition = tmp_path / "data" / "day=1"
+    partition.mkdir()
+    pq.write_table(pa.table({"n_key": [2]}), partition / "a.parquet")
+    for name, key in (("data", "day"), ("data/nation.parquet", "N_KEY")):  # Spark knows more
+        with pytest.raises(AssertionError, match="Spark was started"):
+            without_spark("register", "x", "--path", tmp_path / name, "--key", key, "--home", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (["nokey"], "table x has no column nokey. It has a, b, the c."),
+        (["a", "nokey"], "table x has no column nokey."),
+        (["a,b"], "table x has no column a,b. Give each column of a key by itself: --key a --key b."),
+    ],
+)
+def test_a_key_that_is_no_column_of_a_csv_file(tmp_path: Path, keys: list[str], says: str) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text('a,b,"the c"\n1,2,3\n')
+    (tmp_path / "twice.csv").write_text("a,a, b\n1,2,3\n")
+    words = ["register", "x", "--path", file, "--format", "csv", "--home", tmp_path / "home"]
+    named = [word for key in keys for word in ("--key", key)]
+    assert error_of(*words, "--option", "header=true", *named).startswith(says)
+    for options in ((), ("--option", "header=true", "--option", "sep=;")):  # Spark knows what the columns are
+        with pytest.raises(AssertionError, match="Spark was started"):
+            without_spark(*words, *options, *named)
+    for key in ("a1", " b"):
+        twice = ["register", "x", "--path", tmp_path / "twice.csv", *words[4:], "--option", "header=true"]
+        with pytest.raises(AssertionError, match="Spark was started"):
+            without_spark(*twice, "--key", key)
+
+
+SAVE = ("save", "q.sql", "x")
+AFFECTED = ("affected", "q.sql", "--table")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((*AFFECTED, "nation", "--where", "n_nme = 'PERU'"), "table nation has no column n_nme. It has n_name, n_key."),
+        ((*AFFECTED, "nations", "--where", "n_name = 'PERU'"), "table nations is not registered."),
+        ((*SAVE, "--tables", "nation,nope"), "table nope is not registered."),
+        ((*SAVE, "--where", "nation=n_nme = 1"), "table nation has no column n_nme."),
+        ((*SAVE, "--where", "nation=n_key = 1 x"), "(n_key = 1 x) is not a condition."),
+        ((*SAVE, "--partition-by", "nation=upper(n_nme)"), "table nation has no column n_nme."),
+        ((*SAVE, "--cube", "nope=n_key"), "table nope is not registered."),
+        (("profile", "nation", "key(n_key)", "key(n_ky)"), "table nation has no column n_ky, in `key(n_ky)`."),
+        (("profile", "nation", "n_key -> n_nme"), "table nation has no column n_nme, in `n_key -> n_nme`."),
+        (("profile", "nations", "key(n_key)"), "table nations is not registered."),
+    ],
+)
+def test_a_column_or_table_that_is_not_there(
+    tmp_path: Path, catalog: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.sql").write_text("SELECT n_name FROM nation")
+    assert error_of(*words, "--home", tmp_path, "--catalog", catalog).startswith(says)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "N_KEY = 1 AND `n_name` > nation.n_name AND _metadata.row_index > 2",
+        "n_key IN (SELECT other FROM unknown) AND exists(array(n_key), x -> x > 1)",
+        "n_name < current_date AND current_user > '' AND user > '' AND timestampdiff(MONTH, now(), n_name) > 1",
+        "extract(DAY FROM n_name) > 1 AND n_name > DATE '2020-01-01' - INTERVAL 1 DAY",
+        "trim(BOTH ' ' FROM n_name) > ''",
+        "CAST(n_key AS STRING) RLIKE 'x' AND named_struct('a', n_key).a > 1 AND n_name['k'] > 1",
+    ],
+)
+def test_names_that_are_no_columns_of_the_table(tmp_path: Path, catalog: Path, where: str) -> None:
+    (tmp_path / "q.sql").write_text("SELECT n_name FROM nation")
+    words = ["affected", tmp_path / "q.sql", "--table", "nation", "--where", where, "--home", tmp_path]
+    with pytest.raises(AssertionError, match="Spark was started"):
+        without_spark(*words, "--catalog", catalog)
 
 
 def test_a_result_is_not_called_as_a_table(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,8 +15,20 @@ from udafs.errors import LineageError
         (
             "x",
             'Say so: lineage.register("t", path="a b.csv", format="csv"); in the shell --format csv.',
-            "x. Say so: forward-lineage register t --path 'a b.csv' --format csv; in the shell --format csv.",
+            "x. Say so: forward-lineage register t --path 'a b.csv' --format csv.",
         ),
+        (
+            "x",
+            'Register it, lineage.register("t", path="t.d") or in the shell forward-lineage register t; then go on.',
+            "x. Register it, forward-lineage register t --path t.d; then go on.",
+        ),
+        (
+            "x",
+            'Say so: lineage.register("t", format="csv", options={"header": True, "sep": ";"}).',
+            "x. Say so: forward-lineage register t --format csv --option header=true --option sep=';'.",
+        ),
+        ("cube= is odd", "Write workload=[…].", "--cube is odd. Write --workload …."),
+        ("x", 'Say where="a > …".', "x. Say --where 'a > …'."),
         (
             "x",
             'Or lineage.register("o", source="t", trusted=True).',

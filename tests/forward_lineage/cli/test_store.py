@@ -15,8 +15,9 @@ from forward_lineage import ForwardLineage
 from forward_lineage.cli.answers import FOUND
 from forward_lineage.cli.pictures import pipeline_picture, row_picture
 from tests.forward_lineage.cli.in_this_process import invoke
-from tests.forward_lineage.conftest import drop_views, make_store_tables, with_store_tables
+from tests.forward_lineage.conftest import make_store_tables, with_store_tables
 from tests.forward_lineage.prepared import Prepared
+from tests.shared_state import drop_views
 
 PER_ITEM = "SELECT i_name, sum(num) AS num FROM item JOIN sales USING (i_id) GROUP BY i_name ORDER BY i_name"
 LARGE = "SELECT i_name FROM per_item WHERE num > 2000 ORDER BY i_name"

@@ -32,6 +32,11 @@ def test_long_lineage_is_cut_and_counted() -> None:
     )
 
 
+def test_what_is_said_below_a_narrow_table_takes_one_line() -> None:
+    said = printed(columns=["item"], rows=[["tea"]], most_ids=3, more=True, total=139)
+    assert said == "item\ntea\nthe first row of 139; --limit shows more"
+
+
 def test_a_result_without_lineage() -> None:
     assert printed(columns=["one"], rows=[[1]], most_ids=3) == "one\n  1"
 

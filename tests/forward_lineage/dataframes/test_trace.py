@@ -11,7 +11,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage import ForwardLineage, LineageError
-from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.conftest import rows_with_lineage
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage
 from forward_lineage.explaining.comparison import Comparison, RowChange
 from tests.explaining.campaign import Trial
-from tests.forward_lineage.conftest import drop_views
+from tests.explaining.pages import down, walked
+from tests.forward_lineage.cli.in_this_process import good, invoke, without_spark
+from tests.shared_state import drop_views
 from udafs.errors import BadArgumentError, LineageError, NotSavedError
 
 BEFORE = [(1, "a", "EU", 40, "1.10"), (2, None, "US", 70, "2.20"), (3, "b", "EU", 5, "0.05")]
@@ -75,6 +77,37 @@ def test_through_a_pipeline_to_base_rows(lineage: ForwardLineage) -> None:
     assert sum(amount for _, amount in column.parts) == column.difference == 9
 
 
+def test_the_page_leads_from_the_number_to_old_and_new_rows(lineage: ForwardLineage, tmp_path: Path) -> None:
+    start = walked(lineage.compare("by_kind", 1, 2, by=["region"]).save(tmp_path / "why.html"))
+    column = down(start, "kind = a", "total")
+    assert (column["figure"], column["items"][0]["head"]) == ("40 → 45 (+5)", "Ranked")
+    (images,) = down(column, "region = EU", "bills 1 differs")["images"]
+    assert [row for row, differs in zip(images["rows"], images["differs"], strict=True) if differs] == [
+        ["amount", "40", "45"],
+        ["price", "1.10", "1.15"],
+    ]
+    (gone,) = down(start, "kind = b", "total", "region = EU", "bills 3 gone")["images"]
+    assert [row[2] for row in gone["rows"]] == [None] * 5
+    assert "max" in down(start, "kind = a", "most")["lines"][0]
+
+
+def test_the_page_leads_through_the_pipeline(lineage: ForwardLineage, tmp_path: Path) -> None:
+    start = walked(lineage.compare("total").save(tmp_path / "why.html"))
+    step = down(start, "the row", "by_kind: b")
+    assert ["total", "5", "8"] in step["images"][0]["rows"]
+    assert [item["label"] for item in down(step, "bills")["items"]] == ["bills 4 joined", "bills 3 left"]
+    assert step["code"][0]["text"] == QUERY
+
+
+def test_the_page_from_the_command_line(spark: SparkSession, lineage: ForwardLineage, tmp_path: Path) -> None:
+    words = ("compare", "by_kind", "--before", 1, "--after", 2, "--home", lineage.home)
+    file = tmp_path / "why.html"
+    assert good(invoke(spark, *words, "-o", file)) == f"{file}\n"
+    assert down(walked(file), "kind = a", "total")["figure"] == "40 → 45 (+5)"
+    for odd in (("-o", tmp_path / "why.pdf"), ("-o", file, "--json")):
+        assert without_spark(*words, *odd).exit_code == 2
+
+
 def test_rows_of_no_groups_have_a_key_that_is_given(lineage: ForwardLineage) -> None:
     with pytest.raises(BadArgumentError, match="Give key="):
         lineage.compare("plain", 1, 2)
@@ -98,4 +131,21 @@ def test_what_is_not_there(lineage: ForwardLineage) -> None:
 def test_generated(spark: SparkSession, tmp_path: Path) -> None:
     verdicts = list(Trial(ForwardLineage(spark, tmp_path / "home"), 3).compared())
     drop_views(spark)
-    assert [each for each in verdicts if each not in (None, "joint")] == []
+    assert [each for each in verdicts if each is not None] == []
+
+
+def test_what_cancels_is_named_too(spark: SparkSession, tmp_path: Path) -> None:
+    made = ForwardLineage(spark, tmp_path / "home")
+    put(spark, [(9, "a", "EU", 23, "1.00"), (5, "b", "EU", 4, "1.00")])
+    made.register("bills_moved", source="bill_rows", key="id")
+    for _ in range(2):
+        made.save(
+            "SELECT kind, 100 * sum(amount) / count(*) AS x FROM bills_moved GROUP BY kind", "x", keep_versions=True
+        )
+        put(spark, [(5, "a", "EU", 35, "1.00")])
+        made.refresh("bills_moved")
+    row = row_of(made.compare("x"), kind="a")
+    named = {base.row_id for part, _ in row.columns[0].parts for base in part.rows}
+    drop_views(spark)
+    assert named == {5, 9}, "without 9 the group would be gone"
+    assert sum(amount for _, amount in row.columns[0].parts) == 1200

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from tests.explaining.campaign import Trial
-from tests.forward_lineage.conftest import drop_views
+from tests.explaining.pages import walked
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 
@@ -103,6 +104,31 @@ def test_what_keeps_rows_out(
     assert step.why[:10] in str(found)
 
 
+def test_the_page_is_the_way_with_the_part_of_the_query_marked(lineage: ForwardLineage, tmp_path: Path) -> None:
+    sql = "WITH o AS (SELECT * FROM orders\nWHERE amount > 1) SELECT name FROM customers JOIN o ON cust = id"
+    lineage.save(f"{sql}\nWHERE name < 'y' AND amount > 50", "marked")
+    start = walked(lineage.why_not("marked", table="customers", ids=[17]).save(tmp_path / "why.html"))
+    assert [(item["label"], item["amount"], item["stops"]) for item in start["items"]] == [
+        ("FROM customers", "1 → 1", False),
+        ("WHERE name < 'y'", "1 → 1", False),
+        ("JOIN o ON cust = id", "1 → 1", False),
+        ("WHERE amount > 50", "1 → 0", True),
+    ]
+    last = start["items"][-1]
+    assert last["chosen"] and [each["panel"]["code"][0]["marked"] for each in start["items"]] == [
+        "customers",
+        "name < 'y'",
+        "JOIN o ON cust = id",
+        "amount > 50",
+    ]
+    assert last["panel"]["images"][0]["rows"] == [["o.amount", "40"]]
+    inner = walked(lineage.why_not("marked", table="orders", ids=[3]).save(tmp_path / "why.html"))["items"]
+    assert [(each["head"], each["panel"]["code"][0]["marked"]) for each in inner][:2] == [
+        ("o", "orders"),
+        ("o", "amount > 1"),
+    ], "a CTE stands in the text around it"
+
+
 def test_a_row_that_is_there(lineage: ForwardLineage) -> None:
     found = lineage.why_not("base", where="segment = 'B'")
     assert (found.kept_out_by, found.present) == (None, (0,))
@@ -116,7 +142,10 @@ def test_a_row_that_is_there(lineage: ForwardLineage) -> None:
         [
             ("SELECT segment, count(*) AS n FROM customers GROUP BY ROLLUP (segment)", "ROLLUP.*line 1, column"),
             ("SELECT id, segment FROM customers LIMIT 1", "LIMIT without ORDER BY.*line 1, column"),
-            ("SELECT id, segment FROM customers NATURAL JOIN (SELECT 17 AS id)", "METHOD.*line 1"),
+            (
+                "SELECT id, segment FROM customers NATURAL JOIN (SELECT 17 AS id)",
+                "NATURAL JOIN is not followed.*line 1",
+            ),
         ],
         [("SELECT segment, count(*) AS n FROM customers GROUP BY ROLLUP (segment)", "ROLLUP.*line 1, column")],
     ),
@@ -134,6 +163,8 @@ def test_questions_that_say_nothing(lineage: ForwardLineage) -> None:
         lineage.why_not("base", where="nothing = 1")
     with pytest.raises(BadArgumentError, match="names no column"):
         lineage.why_not("base", where="total > 3")
+    with pytest.raises(NotTracedError, match=r"depends on rand.*over the columns of base alone"):
+        lineage.why_not("base", where="segment = 'A' AND rand() > 0.5")
     with pytest.raises(BadArgumentError, match="was not made of parts"):
         lineage.why_not("base", table="parts", ids=[1])
 

@@ -9,6 +9,7 @@ import sqlglot
 
 from forward_lineage import rewrite_sql
 from forward_lineage.catalog import Catalog
+from forward_lineage.demo import Q1, Q4
 from forward_lineage.frontend import layout
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
 from forward_lineage.frontend.lexing import lex, meaningful
@@ -53,6 +54,16 @@ def test_long_subqueries_are_broken() -> None:
         "   FROM some_table",
         "   WHERE first_of_many_columns > 1) AS a",
     ]
+
+
+@pytest.mark.parametrize("width", [72, 78, 88, 100])
+@pytest.mark.parametrize("sql", [Q1, Q4])
+def test_the_demo_has_no_line_that_a_terminal_would_wrap(sql: str, width: int) -> None:
+    catalog = Catalog()
+    catalog.register("store", ["s_id", "s_name", "city", "state"], key="s_id")
+    catalog.register("item", ["i_id", "i_name", "category"], key="i_id")
+    catalog.register("sales", ["t_id", "s_id", "i_id", "price", "num"], key="t_id")
+    assert max(map(len, layout(rewrite_sql(sql, catalog), width).split("\n"))) <= width
 
 
 @pytest.mark.parametrize("sql", list(statements()))

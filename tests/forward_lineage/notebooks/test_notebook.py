@@ -55,12 +55,19 @@ def test_no_cell_fails_but_those_that_should(cells: dict[str, Any]) -> None:
         'lineage.sql("SELECT amout FROM sales")',
         "%%lineage\nSELECT nothing FROM sales",
         "%lineage backwards report",
+        'spark.udf.register("half", lambda amount: amount // 0, "int")\n'
+        'lineage.save("SELECT half(amount) AS half FROM sales", "halves")',
     ]
 
 
 def test_spark_is_quiet(cells: dict[str, Any]) -> None:
     streams = [each["text"] for cell in cells.values() for each in cell["outputs"] if each["output_type"] == "stream"]
-    noise = [line for text in streams for line in text.splitlines() if re.search(r"WARN|Stage|log4j|log level", line)]
+    noise = [
+        line
+        for text in streams
+        for line in text.splitlines()
+        if re.search(r"WARN|ERROR|Stage|log4j|log level|\tat ", line)
+    ]
     assert [line for line in noise if "incubator" not in line] == []  # Java's own line comes before all else
 
 
@@ -142,6 +149,12 @@ def test_a_typo_in_sql_is_one_line(cells: dict[str, Any]) -> None:
     (typo,) = outputs(cells, 'lineage.sql("SELECT amout')
     assert typo["ename"] == "WrongSqlError" and len(typo["traceback"]) == 1
     assert "Did you mean amount?" in typo["traceback"][0] or "`amount`" in typo["traceback"][0]
+
+
+def test_a_function_of_python_that_fails_is_one_line(cells: dict[str, Any]) -> None:
+    (failed,) = outputs(cells, "spark.udf.register")
+    assert failed["ename"] == "FailedQueryError" and len(failed["traceback"]) == 1
+    assert "Spark's Python worker failed: ZeroDivisionError" in failed["traceback"][0]
 
 
 def test_errors_are_one_line_without_a_traceback(cells: dict[str, Any]) -> None:

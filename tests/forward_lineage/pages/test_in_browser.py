@@ -185,6 +185,9 @@ def test_base_rows(browser: Browser, page: Page, lines: pa.Table) -> None:
     assert [int(each.text) for each in browser.all("#base tbody td:first-child")] == ids[:50]
     comments = browser.script("return [...document.querySelectorAll('#base td:last-child')].map((e) => e.textContent)")
     assert comments == lines["l_comment"].take(ids[:50]).to_pylist()
+    right = "return [...document.querySelectorAll(arguments[0])].map((e) => getComputedStyle(e).textAlign === 'right')"
+    numbers = [name in ("row_id", "l_linenumber") for name in ("row_id", *lines.column_names)]
+    assert [browser.script(right, f"#base {each}") for each in ("th", "tbody tr:first-child td")] == [numbers] * 2
     browser.press_on("#after")
     browser.until(lambda: browser.text("#rows-said") == f"51 to 100 of {len(ids):,}")
     assert [int(each.text) for each in browser.all("#base tbody td:first-child")] == ids[50:100]

@@ -114,6 +114,7 @@ def rectangles(draw: st.DrawFn, shape: Shape) -> LatticeBoxes:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_questions_along_pictures(data: st.DataObject) -> None:

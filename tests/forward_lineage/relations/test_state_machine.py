@@ -151,6 +151,7 @@ def run(examples: int, steps: int) -> None:
     run_state_machine_as_test(Relations, settings=settings(max_examples=examples, stateful_step_count=steps))
 
 
+@pytest.mark.slow
 def test_any_sequence_of_operations() -> None:
     run(40, 30)
 

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.shared_state import drop_views
 
 
 def test_ids_follow_the_order(lineage: ForwardLineage, folder: Path) -> None:
@@ -120,3 +120,36 @@ def test_what_is_not_there(lineage: ForwardLineage, tmp_path: Path) -> None:
         lineage.register("t", path=tmp_path / "nope.csv", format="csv", order_by="v")
     with pytest.raises(LineageError, match=r"^a.b cannot be the name of a temporary view"):
         lineage.register("a.b", path=tmp_path, order_by="v")
+
+
+def test_a_view_over_other_files_is_copied_again(lineage: ForwardLineage, spark: SparkSession, tmp_path: Path) -> None:
+    """The files that were copied are what they were, but the name means others now."""
+    write(tmp_path / "one" / "a.parquet", [1, 2])
+    write(tmp_path / "two" / "a.parquet", [2, 3])
+    try:
+        for way in ({"key": "v"}, {"order_by": "v"}, {"key": ["v"]}):
+            spark.read.parquet(str(tmp_path / "one")).createOrReplaceTempView("source_of_t")
+            lineage.register("t", source="source_of_t", **way)  # type: ignore[arg-type]
+            before = lineage.tables()["t"].version
+            assert lineage.refresh("t").version == before
+            spark.read.parquet(str(tmp_path / "two")).createOrReplaceTempView("source_of_t")
+            assert lineage.refresh("t").version == before + 1
+            assert sorted(row.v for row in spark.table("t").collect()) == [2, 3]
+    finally:
+        drop_views(spark)
+
+
+def test_a_file_that_is_new_in_a_table(lineage: ForwardLineage, spark: SparkSession) -> None:
+    """A query over the copy says so, as it does where a folder was copied."""
+    spark.sql("CREATE TABLE copied_table USING parquet AS SELECT 1 AS v")
+    try:
+        lineage.register("t", source="copied_table", key="v")
+        spark.sql("INSERT INTO copied_table SELECT 2 AS v")
+        with pytest.raises(LineageError, match=r"table t is a copy of files that have changed: .* is new"):
+            lineage.sql("SELECT v FROM t")
+        assert lineage.refresh("t").version == 2
+        assert [row.change for row in lineage.changed("t", since=1).collect()] == ["written"]
+        assert ids(lineage, "t") == {1: 1, 2: 2}
+    finally:
+        spark.sql("DROP TABLE copied_table")
+        drop_views(spark)

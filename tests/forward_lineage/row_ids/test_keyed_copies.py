@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.row_ids.conftest import ids
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 
 CSV = {"format": "csv", "options": {"header": "true", "inferSchema": "true"}}

@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
-from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.conftest import rows_with_lineage
 from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 from udafs.errors import ChangedError
 

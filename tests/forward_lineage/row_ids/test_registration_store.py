@@ -15,9 +15,9 @@ from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.storage.sealed import seal
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.row_ids.conftest import ids, write
 from tests.forward_lineage.storage.damage import damages
+from tests.shared_state import drop_views
 from udafs.errors import DamagedError, NotRegisteredError, SetupError
 
 MANIFEST = Manifest(

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import BadArgumentError, ChangedError, ForwardLineage
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.prepared import Prepared
+from tests.shared_state import drop_views
 
 ROWS = 4_000
 TOP = "SELECT g, sum(v) AS s FROM t GROUP BY g ORDER BY s DESC, g LIMIT 3"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from forward_lineage.steps.looking import SavedRows, place_of
 from forward_lineage.steps.shelf import Record
+from forward_lineage.steps.step import Step
 
 
 @dataclass
@@ -32,8 +34,10 @@ class LittleStore:
     def read(self, place: str) -> str:
         return place
 
-    def save(self, step: str, query: str, reads: tuple[str, ...], *, once: bool) -> SavedRows:
-        place = place_of(step, once=once)
+    def save(
+        self, step: Step, query: str, reads: tuple[str, ...], *, once: bool, earlier: Sequence[Record] = ()
+    ) -> SavedRows:
+        place = place_of(step.name, once=once)
         names = {each.id for each in ast.walk(ast.parse(query)) if isinstance(each, ast.Name)}
         read = {name: self.versions[name] for name in sorted(names & set(self.tables))}
         self.places[place] = eval(query, {"sum": sum, "sorted": sorted}, {**self.tables, **self.places})

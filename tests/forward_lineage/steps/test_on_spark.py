@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from forward_lineage import ForwardLineage, step
+from forward_lineage.arrays import TrackedArray
 from forward_lineage.session.step_rows import StepRows
 from forward_lineage.steps import running
 from forward_lineage.steps.pipeline import Outcome
-from udafs.errors import BadArgumentError, NotTracedError
+from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
 LEAST = 1
 
@@ -50,7 +51,28 @@ def wrong() -> str:
     return "CREATE TABLE x AS SELECT 1"
 
 
-STEPS = (per_item, large, best, hidden, chance, through_a_view, wrong)
+@step(returns="query")
+def per_pair(per_item: StepRows) -> str:
+    return f"SELECT item, amount FROM {per_item} WHERE amount > 5"
+
+
+@step(returns="array")
+def weights(per_pair: StepRows) -> object:
+    amounts = per_pair.to_array(["amount"])
+    return amounts / amounts.sum()
+
+
+@step
+def heaviest(weights: TrackedArray) -> float:
+    return float(weights.values.max())
+
+
+@step(returns="array")
+def no_array(sales: StepRows) -> object:
+    return 1
+
+
+STEPS = (per_pair, weights, heaviest, no_array, per_item, large, best, hidden, chance, through_a_view, wrong)
 
 
 @pytest.fixture
@@ -94,6 +116,52 @@ def test_steps_run_again_when_rows_settings_or_parameters_change(sold: ForwardLi
     changed = run(sold, "best", "hidden")
     assert (changed["best"], changed["hidden"].rows()) == (("pencil", 80), [(3,)])
     assert set(done(changed).values()) == {"compute"}
+
+
+def test_rows_are_brought_up_to_date_where_their_query_allows_it(sold: ForwardLineage, tmp_path: Path) -> None:
+    first = run(sold, "per_pair", "per_item")
+    add(sold, tmp_path, "(3, 'pencil', 50)")
+    sold.refresh("sales")
+    changed = run(sold, "per_pair", "per_item")
+    assert sorted(changed["per_pair"].rows()) == [("binder", 40), ("pencil", 80)]
+    for name in ("per_item", "per_pair"):
+        assert "brought up to date, partly" in changed.reasons[name], changed.reasons
+        assert changed[name].name == first[name].name  # so that what was made of it can follow
+        assert (first[name].version, changed[name].version) == (1, 2)
+    assert sorted(sold.backward_ids(changed["per_pair"].name, where="item = 'pencil'", table="sales")) == [1, 2]
+    assert done(run(sold, "per_pair", "per_item")) == {"per_item": "load", "per_pair": "load"}
+    with pytest.raises(ChangedError, match="by another run"):
+        first["per_item"].rows()
+    again = sold.pipeline(*STEPS).run("per_item", rerun=["per_item"])
+    assert "brought up to date" not in again.reasons["per_item"]
+    assert sorted(again["per_item"].rows()) == [("binder", 40), ("pencil", 80)]
+
+
+def test_rows_of_results_that_are_behind_are_not_touched(sold: ForwardLineage, tmp_path: Path) -> None:
+    """A run of steps must not bring results up to date that are no steps' own."""
+    sold.save("SELECT item, amount FROM sales WHERE amount > 35", "steps_own")
+    by_name = step(name="by_name", returns="query")(lambda: "SELECT item FROM steps_own")
+    assert sold.pipeline(by_name).run("by_name")["by_name"].rows() == [("binder",)]
+    add(sold, tmp_path, "(3, 'pencil', 50)")
+    sold.refresh("sales")
+    assert sold.pipeline(by_name).run("by_name", rerun=["by_name"])["by_name"].rows() == [("binder",)]
+    assert [saved.version for saved in sold.results() if saved.name == "steps_own"] == [1]
+
+
+def test_arrays_of_steps_are_kept_with_their_lineage(sold: ForwardLineage, tmp_path: Path) -> None:
+    first = run(sold, "weights", "heaviest")
+    assert (first["weights"].shape, first["heaviest"]) == ((2, 1), 40 / 70)
+    (saved,) = (each for each in sold._parts.library.every()[0] if each.name.startswith("step_weights"))
+    assert sorted(sold.backward_ids(saved.name, rows=[0], table="sales")) == [0, 1]
+    again = run(sold, "weights", "heaviest")
+    assert (done(again)["weights"], done(again)["heaviest"]) == ("load", "load")
+    assert (again["weights"].values == first["weights"].values).all()
+    add(sold, tmp_path, "(3, 'pencil', 50)")
+    sold.refresh("sales")
+    changed = run(sold, "heaviest", "per_pair")
+    assert changed["heaviest"] == 80 / 120 and "partly" in changed.reasons["per_pair"]
+    with pytest.raises(BadArgumentError, match="step no_array returns a int and no array"):
+        run(sold, "no_array")
 
 
 def test_what_spark_leaves_open_runs_again_and_says_why(sold: ForwardLineage) -> None:

@@ -195,6 +195,19 @@ def test_what_is_kept_stays_within_the_budget(tmp_path: Path) -> None:
     assert sizes
 
 
+def test_without_a_budget_half_of_all_that_was_computed_is_kept_and_the_pipeline_as_it_is(author: Author) -> None:
+    source = "@step\ndef one(): return '{}' * 400_000\n@step\ndef two(one): return len(one)\n"
+    for number in range(9):
+        author.run(source.replace("{}", str(number)), "two")
+    sizes = [file.stat().st_size for file in (author.folder / "values").iterdir()]
+    assert 1_100_000 < sum(sizes) <= 9 * 401_000 // 2
+    assert done(author.run(source.replace("{}", "8"), ["one", "two"])) == {"one": "load", "two": "load"}
+    assert done(author.run(source.replace("{}", "7"), "one")) == {"one": "load"}  # undone
+    large = source.replace("400_000", "9_000_000").replace("{}", "1")
+    assert done(author.run(large, "two")) == {"one": "compute", "two": "compute"}
+    assert done(author.run(large, "one")) == {"one": "load"}  # more than half, but half of the work, too
+
+
 ROWS = "@step(returns='query')\ndef q(t): return f'sorted({t}) + [{}]'\n"
 
 
@@ -291,6 +304,7 @@ def stale(count: int, seed: int, folder: Path) -> tuple[list[str], int]:
         return stale_answers(count, seed, folder)
 
 
+@pytest.mark.slow
 def test_no_answer_of_edited_pipelines_is_stale(tmp_path: Path) -> None:
     wrong, loaded = stale(12, 51, tmp_path)
     assert wrong == []
@@ -302,6 +316,7 @@ def test_no_answer_of_more_edited_pipelines_is_stale(tmp_path: Path) -> None:
     assert stale(150, 52, tmp_path)[0] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["forward_lineage.steps.reached_code._put_all_reads"])
 def test_without_the_globals_answers_would_be_stale(tmp_path: Path, what: str) -> None:
     with patch(what, lambda *_: None):

@@ -59,6 +59,7 @@ def test_objects_and_folders_are_listed_apart(place: Storage) -> None:
     assert place.objects("a") == [] and place.objects("b/c") == ["y"]
 
 
+@pytest.mark.slow
 def test_many_at_once_have_one_winner(place: Storage) -> None:
     def wins(number: int) -> bool:
         try:

@@ -141,6 +141,7 @@ def test_one_that_is_overtaken_while_it_is_read(place: Storage) -> None:
     assert Versions(Overtaken(place), TEXTS).latest("a") == "v2"
 
 
+@pytest.mark.slow
 def test_many_that_write_at_once_each_get_a_number(place: Storage) -> None:
     def write(text: str) -> int:
         versions = Versions(place, TEXTS)

@@ -80,3 +80,11 @@ def test_lineage_is_that_by_value(sessions: dict[str, ForwardLineage], kind: str
     assert queries.rows_of(queries.with_ids(lineage.sql(query))) == wanted
     assert queries.rows_of(queries.with_ids(lineage.sql(query).select("DL"))) == alone
     assert wanted
+
+
+def test_arrow_has_rows_that_an_outer_join_left_without_lineage(sessions: dict[str, ForwardLineage]) -> None:
+    """Arrow refuses a struct that is NULL if its fields are said to be never so."""
+    lineage = sessions["int"]
+    traced = lineage.sql(f"SELECT id FROM {next(iter(queries.TABLES))}")
+    rows = lineage.spark.range(-1, 1).join(traced, "id", "left").orderBy("id").toArrow().to_pylist()
+    assert rows[0] == {"id": -1, "DL": None}

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.forward_lineage.conftest import drop_views
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 from udafs.errors import LineageError, NotTracedError, WrongSqlError
 

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, NotTracedError
-from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.conftest import rows_with_lineage
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 
 pytestmark = pytest.mark.since("4.1", "WITH RECURSIVE")

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from forward_lineage import Catalog, ForwardLineage, rewrite_sql
 from forward_lineage.results import meaning_of, trusted_tables
 from forward_lineage.stored_tables import PROPERTY
-from tests.forward_lineage.conftest import drop_views, kinds, rows_with_lineage
+from tests.forward_lineage.conftest import kinds, rows_with_lineage
+from tests.shared_state import drop_views
 from tests.task_errors import REFUSED
 from tests.tiers import every_day
 from udafs.attach import attach

@@ -12,9 +12,10 @@ from forward_lineage import ForwardLineage
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.workloads.deriving import derived
 from forward_lineage.workloads.shape import shape_of
-from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.conftest import rows_with_lineage
 from tests.forward_lineage.prepared import Prepared
 from tests.forward_lineage.store.saving.test_scope import JOIN, write
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 

@@ -1,9 +1,9 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, TaggingExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.types.Metadata
+import org.apache.spark.sql.types.{DataType, Metadata, StructType}
 
 import Sessions.{Dataset, SparkSession}
 
@@ -18,11 +18,27 @@ private object AnalysedFrames {
     Dataset.ofRows(session, plan)
   }
 
-  /** What Spark's `withMetadata` gives for the last column. */
+  /** What Spark's `withMetadata` gives for the last column, a struct, whose fields may then be NULL. */
   def describingLast(query: Dataset[Row], metadata: String): Dataset[Row] = {
     val plan = query.queryExecution.analyzed
     val last = plan.output.last
-    val described = Alias(last, last.name)(explicitMetadata = Some(Metadata.fromJson(metadata)))
+    val described = Alias(NullableFields(last), last.name)(explicitMetadata = Some(Metadata.fromJson(metadata)))
     frame(query.sparkSession, Project(plan.output.init :+ described, plan))
   }
+}
+
+/**
+ * A struct as it is, of which nobody is told that its fields are never NULL.
+ *
+ * An outer join makes NULL of the whole struct. Arrow then finds NULL in fields that are said to have none, and `toArrow` fails.
+ */
+private case class NullableFields(child: Expression) extends TaggingExpression {
+
+  override def dataType: DataType =
+    child.dataType match {
+      case struct: StructType => StructType(struct.map(_.copy(nullable = true)))
+      case other => other
+    }
+
+  override protected def withNewChildInternal(newChild: Expression): Expression = copy(child = newChild)
 }

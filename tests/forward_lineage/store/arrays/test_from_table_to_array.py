@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -101,3 +103,38 @@ def test_an_array_is_a_table_whose_rows_keep_their_lineage(store: ForwardLineage
     store.save("SELECT i_id, CAST(sum(num) AS DOUBLE) AS n FROM sales GROUP BY i_id ORDER BY i_id DESC", "features")
     with pytest.raises(ChangedError, match="made of an array"):
         store.update("items")
+
+
+def test_rows_that_an_update_replaced_are_the_cells_rows(store: ForwardLineage, tmp_path: Path) -> None:
+    """An update in part leaves gaps in the numbers of rows, and an array has none in its places."""
+
+    def append(rows: str) -> None:
+        frame = store.spark.sql(f"SELECT * FROM VALUES {rows} AS t(id, item, amount)").coalesce(1)
+        frame.write.mode("append").parquet(f"{tmp_path}/sold")
+
+    for rows in ("(0, 1, 10), (1, 2, 20)", "(2, 3, 30), (3, 4, 40)"):
+        append(rows)
+    store.register("sold", path=f"{tmp_path}/sold")
+    store.save("SELECT item, sum(amount) AS amount FROM sold GROUP BY item HAVING sum(amount) <> 25", "per_item")
+    for more in ("(4, 2, 5)", "(5, 3, 1), (6, 7, 2)"):
+        append(more)
+        store.refresh("sold")
+        store.update("per_item")
+        saved = store.describe("per_item")
+        assert saved.ids_end is not None and saved.ids_end > saved.rows, "with gaps"
+        array = store.to_array("per_item", ["item", "amount"])
+        rows = [tuple(row) for row in store.rows("per_item").orderBy("row_id").collect()]
+        assert array.values.tolist() == [[item, amount] for _, item, amount in rows]
+        store.save(array * 2, "twice")
+        for place, (number, item, _) in enumerate(rows):
+            assert list(store.backward_ids("twice", cells=np.s_[place, 1], table="per_item")) == [number]
+            behind = {row["id"] for row in store.backward("twice", cells=np.s_[place], table="sold").collect()}
+            sold = store.spark.read.parquet(f"{tmp_path}/sold").where(f"item = {item}").collect()
+            assert behind == {row["id"] for row in sold}, item
+            assert list(store.forward_ids("per_item", ids=[number], result="twice")) == [2 * place, 2 * place + 1]
+
+
+def test_an_array_of_no_rows(store: ForwardLineage) -> None:
+    store.save("SELECT i_id FROM sales WHERE i_id < 0", "none")
+    assert store.to_array("none").shape == (0, 1)
+    assert store.save(store.to_array("none") * 2, "still_none").shape == (0, 1)

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.conftest import rows_with_lineage
+from tests.shared_state import drop_views
 
 SAVED = {
     "by_a": "SELECT a AS c, count(*) AS n FROM base GROUP BY a",

@@ -69,6 +69,7 @@ def saved_steps(library: Library, steps: list[Step]) -> list[SavedResult]:
     return versions
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(steps=pipelines(), base=st.sampled_from(BASES), asked=st.sets(number, max_size=6))
 def test_random_pipelines(

@@ -10,8 +10,9 @@ from pyspark.sql import Row, SparkSession
 
 from forward_lineage import ForwardLineage, LineageError, NotTracedError
 from forward_lineage.demo import Q4, register_store_example
-from tests.forward_lineage.conftest import drop_views, make_store_tables, with_store_tables
+from tests.forward_lineage.conftest import make_store_tables, with_store_tables
 from tests.forward_lineage.prepared import Prepared
+from tests.shared_state import drop_views
 
 REVENUE = "SELECT s_id, sum(price) AS price, count(*) AS n FROM sales GROUP BY s_id ORDER BY s_id"
 

@@ -18,8 +18,8 @@ from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.deferred_lineage import LATER, WHOLE
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.saving.scope import When
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.prepared import Prepared
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError, SetupError
 from udafs.lineage_set import LineageSet

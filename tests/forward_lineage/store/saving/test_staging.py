@@ -12,9 +12,9 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.spark.settings import BY_REFERENCE
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving import staging
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.prepared import Prepared
 from tests.forward_lineage.tracing.test_by_reference import GROUPS, QUERIES
+from tests.shared_state import drop_views
 from tests.spark_settings import configured
 from tests.tiers import every_day
 

@@ -1,0 +1,114 @@
+"""Cells of a notebook by what their next run would do: stale, fresh, refresher.  [Macke 2021, §7.5]"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from forward_lineage.cells.symbols import Symbols
+
+
+@dataclass(frozen=True)
+class CellUse:
+    """The names that a cell uses and sets, as `cell_flow` says.
+
+    Attributes:
+        live: names whose values from before it may be used.
+        dead: names that it sets anew on every path.
+        ran: the time at which it ran last.
+
+    """
+
+    live: frozenset[str]
+    dead: frozenset[str]
+    ran: int
+
+
+@dataclass(frozen=True)
+class Highlights:
+    """The highlights of a notebook; each by the cell's key.
+
+    Attributes:
+        stale: cells with live names that are stale, with these names. Do not trust what they show.
+        fresh: cells without such names, and with live names that have changed since they ran, with these.
+        refreshers: cells without stale names that set a stale name of another cell anew.
+        rerun: the cells to run again, in this order, so that no cell is stale or fresh.
+
+    """
+
+    stale: dict[str, frozenset[str]]
+    fresh: dict[str, frozenset[str]]
+    refreshers: frozenset[str]
+    rerun: tuple[str, ...]
+
+
+def highlights_of(cells: Mapping[str, CellUse], symbols: Symbols) -> Highlights:
+    """Sort cells into highlights. [definitions 7.7 to 7.10]
+
+    Args:
+        cells: by key.
+        symbols: the names now.
+
+    Examples:
+        After ``a = 4``, ``b = a``, ``c = a + b``, and then ``a = 5`` again in the first cell:
+
+        >>> symbols = Symbols()
+        >>> for time, name, parents in ((4, "a", ()), (2, "b", ("a",)), (3, "c", ("a", "b"))):
+        ...     symbols.computed(name, time, parents, name)
+        >>> uses = {"1": ((), "a", 4), "2": ("a", "b", 2), "3": ("ab", "c", 3)}
+        >>> cells = {key: CellUse(frozenset(live), frozenset(dead), ran) for key, (live, dead, ran) in uses.items()}
+        >>> found = highlights_of(cells, symbols)
+        >>> list(found.stale), list(found.fresh), sorted(found.refreshers), found.rerun
+        (['3'], ['2'], ['2'], ('2', '3'))
+
+    """
+    old = symbols.stale()
+    stale = {key: names for key, cell in cells.items() if (names := cell.live & old.keys())}
+    fresh = {key: names for key, cell in cells.items() if key not in stale and (names := _changed_since(cell, symbols))}
+    return Highlights(stale, fresh, refreshers(cells, stale), _order(cells, symbols, {*stale, *fresh}))
+
+
+def refreshers(cells: Mapping[str, CellUse], stale: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the cells that set a stale name of another cell anew: DEAD(c_r) ∩ STALE(c_s). [Algorithm 7.4]
+
+    One index from names to the cells that set them takes the place of analysing each pair of cells put together.
+    """
+    wanted = frozenset[str]().union(*stale.values())
+    return frozenset(key for key, cell in cells.items() if key not in stale and cell.dead & wanted)
+
+
+def _changed_since(cell: CellUse, symbols: Symbols) -> frozenset[str]:
+    known = ((name, symbols.known.get(name)) for name in cell.live)
+    return frozenset(name for name, symbol in known if symbol is not None and symbol.changed > cell.ran)
+
+
+def _order(cells: Mapping[str, CellUse], symbols: Symbols, waiting: set[str]) -> tuple[str, ...]:
+    """Run cells in thought: of those that wait and read nothing stale, the one that ran first; until none is left.
+
+    A stale name that no cell sets is taken as it is after a first round, so that a circle ends, too.
+    """
+    now = Symbols({name: replace(symbol) for name, symbol in symbols.known.items()})
+    cells = dict(cells)
+    order: list[str] = []
+    setters = {name for cell in cells.values() for name in cell.dead}
+    time = 1 + max((symbol.changed for symbol in now.known.values()), default=0)
+    time = max(time, 1 + max((cell.ran for cell in cells.values()), default=0))
+    while waiting and len(order) < len(cells):
+        stale = now.stale().keys() & setters
+        ready = [key for key in waiting if not cells[key].live & stale]
+        needed = frozenset[str]().union(*(cells[key].live & stale for key in waiting))
+        helpers = [key for key, cell in cells.items() if key not in order and cell.dead & needed]
+        choice = min(
+            ready or [key for key in helpers if key not in waiting] or waiting, key=lambda key: (cells[key].ran, key)
+        )
+        order.append(choice)
+        for name in cells[choice].dead & now.known.keys():
+            now.computed(name, time, now.known[name].parents, choice)
+        cells[choice] = replace(cells[choice], ran=time)
+        time += 1
+        waiting = {
+            key
+            for key, cell in cells.items()
+            if key not in order and (cell.live & now.stale().keys() or _changed_since(cell, now))
+        }
+    return tuple(order)

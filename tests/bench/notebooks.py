@@ -1,0 +1,124 @@
+"""How much longer a notebook takes that is watched: ``python -m tests.bench.notebooks [--runs N] [--ipyflow]``.
+
+The cells of a small analysis, some of them edited and run again, in shells of IPython of their own: plain, watched
+and, if you ask and it is installed, watched with ipyflow. Runs are interleaved; CPU seconds of all cells, medians.
+Where others use the machine, these differ by more than what is measured. So the seconds within the watcher's own two
+calls are taken from the same run, too: the collections of garbage that fall into them are among them.
+It ends with 1 if watching takes more than 1.02 by that, or with ipyflow more than 1.44 of plain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+MOST = {"watched": 1.02, "ipyflow alone": 1.44, "ipyflow": 1.44}
+PLAIN = ("plain", "ipyflow alone")  # not watched by us
+FRAME = "d = pd.DataFrame({'k': rng.integers(0, 1000, {n}), 'v': rng.random({n}), 'w': rng.random({n})})"
+CELLS = (
+    ("1", "import numpy as np\nimport pandas as pd\nrng = np.random.default_rng(7)"),
+    ("2", FRAME.replace("{n}", "2_000_000")),
+    ("3", "d['z'] = np.sqrt(d.v) * d.w\nd.describe()"),
+    ("4", "by_k = d.groupby('k').agg({'v': 'mean', 'w': 'sum', 'z': 'max'})"),
+    ("5", "def score(row_v, row_w, least=0.5):\n    return row_v * 2 if row_w > least else row_w"),
+    ("6", "scores = [score(v, w) for v, w in zip(d.v[:300_000], d.w[:300_000])]\nlen(scores)"),
+    ("7", "m = rng.random((600, 600))\neig = np.linalg.eigvalsh(m @ m.T)"),
+    ("8", "words = ['w' + str(i % 5000) for i in range(400_000)]\ncounts = {}"),
+    (
+        "9",
+        "for word in words:\n    counts[word] = counts.get(word, 0) + 1\ntop = sorted(counts.values())[-10:]",
+    ),
+    ("10", "joined = d.merge(by_k, on='k', suffixes=('', '_k'))\nfar = joined[(joined.v - joined.v_k).abs() > 0.45]"),
+    ("11", "summary = far.groupby('k').size().sort_values()"),
+    ("5", "def score(row_v, row_w, least=0.6):\n    return row_v * 3 if row_w > least else row_w"),
+    ("6", "scores = [score(v, w) for v, w in zip(d.v[:300_000], d.w[:300_000])]\nlen(scores)"),
+    ("4", "by_k = d.groupby('k').agg({'v': 'median', 'w': 'sum', 'z': 'max'})"),
+    ("10", "joined = d.merge(by_k, on='k', suffixes=('', '_k'))\nfar = joined[(joined.v - joined.v_k).abs() > 0.4]"),
+    ("11", "summary = far.groupby('k').size().sort_values()"),
+)
+
+
+def seconds(mode: str) -> tuple[float, float]:
+    """Run the cells in a shell; return the CPU seconds that they took, and how many of these are the watcher's."""
+    from IPython.core.interactiveshell import InteractiveShell  # noqa: PLC0415 - only where cells run
+
+    from forward_lineage.notebooks.watching import Watching  # noqa: PLC0415 - in all modes, for the collector's sake
+
+    shell = InteractiveShell.instance()
+    shell.run_cell("import numpy, pandas", silent=True)
+    if mode.startswith("ipyflow"):
+        shell.run_cell("%load_ext ipyflow", silent=True)
+    if mode not in PLAIN:
+        watching = Watching(shell)
+        within: list[float] = []
+        for name in ("before", "after"):
+            setattr(watching, name, _timed(getattr(watching, name), within))
+        watching.start()
+    begun = time.process_time()
+    for key, text in CELLS:
+        shell.run_cell(text, store_history=True, cell_id=None if mode.startswith("ipyflow") else key).raise_error()
+    taken = time.process_time() - begun
+    if mode not in PLAIN:
+        assert not watching.missed, watching.missed
+        assert mode == "ipyflow" or watching.status().highlights.rerun == ()  # it takes ids from its kernel alone
+        return taken, sum(within)
+    return taken, 0.0
+
+
+def _timed(call: Callable[[Any], None], taken: list[float]) -> Callable[[Any], None]:
+    def timed(event: Any) -> None:
+        begun = time.process_time()
+        call(event)
+        taken.append(time.process_time() - begun)
+
+    return timed
+
+
+def main() -> int:
+    """Compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--ipyflow", action="store_true", help="also with ipyflow, which has to be installed")
+    parser.add_argument("--mode", choices=("plain", *MOST), help=argparse.SUPPRESS)
+    told = parser.parse_args()
+    if told.mode:
+        print("\n" + json.dumps(seconds(told.mode)))
+        return 0
+    modes = ("plain", *MOST) if told.ipyflow else ("plain", "watched")
+    taken: dict[str, list[float]] = {mode: [] for mode in modes}
+    own: dict[str, list[float]] = {mode: [] for mode in modes}
+    for _ in range(told.runs):
+        for mode in modes:
+            whole, within = _in_process(mode)
+            taken[mode].append(whole)
+            own[mode].append(whole / (whole - within))
+    plain = statistics.median(taken["plain"])
+    ratios = {mode: statistics.median(taken[mode]) / plain for mode in modes[1:]}
+    print(f"plain: {plain:.2f} s of CPU, {min(taken['plain']):.2f} to {max(taken['plain']):.2f}, {told.runs} runs")
+    for mode, ratio in ratios.items():
+        best = min(taken[mode]) / min(taken["plain"])
+        print(f"{mode}: {ratio:.3f} of plain in the median, {best:.3f} of the best runs, at most {MOST[mode]}")
+    mine = statistics.median(own["watched"])
+    print(
+        f"watched, by its own calls: {mine:.4f} in the median, {min(own['watched']):.4f} to {max(own['watched']):.4f}"
+    )
+    return int(any(ratio > MOST[mode] for mode, ratio in {**ratios, "watched": mine}.items()))
+
+
+def _in_process(mode: str) -> tuple[float, float]:
+    command = [sys.executable, "-m", "tests.bench.notebooks", "--mode", mode]
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **threads})
+    whole, within = json.loads(done.stdout.splitlines()[-1])
+    return float(whole), float(within)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Stale cells of written sessions, and the examples in docstrings."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import random
+from importlib import import_module
+
+import pytest
+
+from forward_lineage.cells.cell_flow import flow_of
+from forward_lineage.cells.highlights import CellUse, refreshers
+from tests.forward_lineage.cells.scripted import SESSIONS, TOO_MANY, Scripted, found, played
+
+ROOM = ("free_names", "cell_flow", "runtime_values", "value_prints", "symbols", "highlights", "notebook")
+
+
+@pytest.mark.parametrize("name", ROOM)
+def test_examples(name: str) -> None:
+    failed, tried = doctest.testmod(import_module(f"forward_lineage.cells.{name}"))
+    assert tried
+    assert not failed
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_cells_that_are_out_of_date_are_found(name: str) -> None:
+    session = SESSIONS[name]
+    stale, fresh, _ = found(session)
+    assert session.stale <= stale
+    assert session.fresh <= stale | fresh  # what calls a function that is handed on may be stale instead
+    assert (stale | fresh) - (session.stale | session.fresh) == TOO_MANY.get(name, set())
+
+
+def test_recall_is_one_and_precision_is_what_the_docs_state() -> None:
+    named = wanted = both = 0
+    for session in SESSIONS.values():
+        stale, fresh, _ = found(session)
+        right = session.stale | session.fresh
+        named, wanted, both = named + len(stale | fresh), wanted + len(right), both + len(right & (stale | fresh))
+    assert both == wanted
+    assert both / named >= 0.94
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_after_running_again_what_is_said_nothing_is_out_of_date(name: str) -> None:
+    session = SESSIONS[name]
+    texts = dict(session.cells)
+    again = tuple((key, texts[key]) for key in found(session)[2])
+    stale, fresh, rerun = found(Scripted((*session.cells, *again), frozenset(), frozenset()))
+    assert (stale, fresh, rerun) == (set(), set(), ())
+
+
+def test_refreshers_are_those_that_putting_cells_together_gives() -> None:
+    """Theorem 7.1, against its left side: the live stale names that go when a cell runs before another."""
+    chosen = random.Random(51)
+    for _ in range(300):
+        texts = {str(number): _text(chosen) for number in range(5)}
+        stale_names = frozenset(chosen.sample("abcde", 2))
+        flows = {key: flow_of(ast.parse(text)) for key, text in texts.items()}
+        cells = {key: CellUse(flow.live, flow.dead, 1) for key, flow in flows.items()}
+        stale = {key: names for key, cell in cells.items() if (names := cell.live & stale_names)}
+        slow = {
+            one
+            for one in cells.keys() - stale.keys()
+            for other, names in stale.items()
+            if names - flow_of(ast.parse(f"{texts[one]}\n{texts[other]}")).live
+        }
+        assert refreshers(cells, stale) == slow, texts
+
+
+def _text(chosen: random.Random, depth: int = 0) -> str:
+    name, other, third = (chosen.choice("abcde") for _ in range(3))
+    lines = [f"{name} = {other} + 1", f"{name} = 1", f"print({other})", f"{name} += {other}"]
+    if depth < 2:
+        inner = "\n".join(f"    {line}" for line in _text(chosen, depth + 1).splitlines())
+        lines += [f"if {third}:\n{inner}", f"if {third}:\n{inner}\nelse:\n{inner}", f"for {name} in {other}:\n{inner}"]
+        lines += [f"while {third}:\n{inner}\n    break", f"try:\n{inner}\nexcept KeyError:\n    {name} = 2"]
+    return "\n".join(chosen.choice(lines) for _ in range(chosen.randint(1, 3)))
+
+
+def test_a_cell_that_fails_halfway_leaves_what_it_did_not_reach() -> None:
+    notebook = played(Scripted((("1", "a = 1"), ("2", "b = a"), ("1", "a = 2")), frozenset(), frozenset()))
+    notebook.begin("2", "1 / 0\nb = a")
+    notebook.end(failed=True)
+    assert "b" in notebook.symbols.stale()
