@@ -63,6 +63,7 @@ ROOMS = {
     "pages": {"views", "frontend"},
     "session": {
         "arrays",
+        "models",
         "explaining",
         "steps",
         "dataframes",

@@ -3,7 +3,8 @@
 Needs scikit-learn, the extra `models`, and no Spark.
 """
 
+from forward_lineage.models.folds import cross_val_predict
 from forward_lineage.models.model import Model, fit
 from forward_lineage.models.table import register
 
-__all__ = ["Model", "fit", "register"]
+__all__ = ["Model", "cross_val_predict", "fit", "register"]

@@ -37,11 +37,18 @@ class Fitted(ABC):
     """A fitted estimator whose lineage is known.
 
     Attributes:
+        estimator: scikit-learn's.
         parts: how many parts it has, with those of `SEEN`.
 
     """
 
+    estimator: Any
     parts: int
+
+    @property
+    @abstractmethod
+    def members(self) -> list[tuple[str, int]]:
+        """Its estimators with a rule of their own, in the order of its parts: class, and how many parts."""
 
     @abstractmethod
     def trained(self, x: Traced, y: Traced | None) -> Node:
@@ -59,6 +66,11 @@ class Single(Fitted):
         self.estimator = estimator
         self.rule: Rule = rule_of(estimator)
         self.parts = self.rule.parts(estimator) + SEEN
+
+    @property
+    def members(self) -> list[tuple[str, int]]:
+        """See `Fitted`."""
+        return [(type(self.estimator).__name__, self.parts)]
 
     def trained(self, x: Traced, y: Traced | None) -> Node:
         """See `Fitted`."""
@@ -93,6 +105,11 @@ class Together(Fitted):
         self.each = each
         self.firsts = [0, *accumulate(one.parts for one in each)]
         self.parts = self.firsts[-1]
+
+    @property
+    def members(self) -> list[tuple[str, int]]:
+        """See `Fitted`."""
+        return [member for one in self.each for member in one.members]
 
     def joined(self, nodes: list[Node], operation: str) -> Node:
         """Return the parts of all as one node."""

@@ -22,7 +22,8 @@ class Model:
 
     Attributes:
         name: what answers call it.
-        estimator: scikit-learn's, fitted; what you compute with it yourself has no lineage.
+        estimator: scikit-learn's, fitted; what you compute with it yourself has no lineage. Of a cross-validation it is
+            a list, one for each fold.
         node: its parts, in the graph of tracked arrays.
 
     Example:
@@ -48,6 +49,11 @@ class Model:
         return self._fitted.parts
 
     @property
+    def members(self) -> list[tuple[str, int]]:
+        """Its estimators with a rule of their own: class, and how many parts."""
+        return self._fitted.members
+
+    @property
     def transforms(self) -> bool:
         """Whether it is a transformer rather than a predictor."""
         return hasattr(self.estimator, "transform") and not hasattr(self.estimator, "predict")
@@ -69,9 +75,7 @@ class Model:
         return self._made("transform", x)
 
     def _made(self, method: str, x: Array) -> TrackedArray:
-        made = self._fitted.apply(method, traced(x, "X"), self.node)
-        assert made.node is not None, "what was applied has a node"
-        return TrackedArray(made.values, Buffer(made.node))
+        return tracked(self._fitted.apply(method, traced(x, "X"), self.node))
 
 
 def fit(estimator: Any, x: Array, y: Array | None, name: str) -> Model:
@@ -89,8 +93,25 @@ def fit(estimator: Any, x: Array, y: Array | None, name: str) -> Model:
         SetupError: scikit-learn is not installed; names the extra.
 
     """
+    check_fits(estimator, x, y)
+    from sklearn.base import clone  # noqa: PLC0415 - comes with an extra
+
+    own = clone(estimator)
+    known = traced(x, "X"), None if y is None else traced(y, "y")
+    own.fit(known[0].values, None if known[1] is None else known[1].values)
+    fitted = fitted_of(own)
+    return Model(name, own, fitted, fitted.trained(*known))
+
+
+def check_fits(estimator: Any, x: Array, y: Array | None) -> None:
+    """Check, before it is fitted, that an estimator may be fitted on arrays.
+
+    Raises:
+        LineageError: as for `fit`.
+
+    """
     import_sklearn()
-    from sklearn.base import BaseEstimator, clone  # noqa: PLC0415 - comes with an extra
+    from sklearn.base import BaseEstimator  # noqa: PLC0415 - comes with an extra
 
     if not isinstance(estimator, BaseEstimator):
         raise BadArgumentError(f"{estimator!r} is no estimator of scikit-learn", instead="Give one, e.g. Ridge().")
@@ -100,12 +121,13 @@ def fit(estimator: Any, x: Array, y: Array | None, name: str) -> Model:
             instead="lineage.to_array(…) and lineage.array(…) make tracked arrays.",
         )
     if name_of(type(estimator)) not in COMPOSED:
-        rule_of(estimator)  # refuse before it is fitted
-    own = clone(estimator)
-    known = traced(x, "X"), None if y is None else traced(y, "y")
-    own.fit(known[0].values, None if known[1] is None else known[1].values)
-    fitted = fitted_of(own)
-    return Model(name, own, fitted, fitted.trained(*known))
+        rule_of(estimator)
+
+
+def tracked(made: Traced) -> TrackedArray:
+    """Return what a method made, as an array."""
+    assert made.node is not None, "what was applied has a node"
+    return TrackedArray(made.values, Buffer(made.node))
 
 
 def traced(given: Any, called: str) -> Traced:

@@ -24,7 +24,7 @@ from forward_lineage.models.used import (
     part_boxes,
     rows_of_x,
 )
-from forward_lineage.relations.box_rows import Line
+from forward_lineage.relations.box_rows import Interval, Line
 from forward_lineage.relations.runs import RunsRelation
 from udafs.errors import NotTracedError
 
@@ -131,7 +131,7 @@ class ByColumn(Rule):
     def trained(self, training: Training) -> Trained:
         """Each of its column."""
         last = training.parts - SEEN - 1
-        column = [(0, len(training.x) - 1), (Line(0), Line(0))]
+        column: list[Interval] = [(0, len(training.x) - 1), (Line(0), Line(0))]
         return Trained(part_boxes(training.parts, training.x.shape, [((0, last), column)]))
 
     def used(self, use: Use) -> Used:
@@ -237,12 +237,17 @@ class Neighbours(Rule):
                 f"{type(estimator).__name__} with a function for weights or metric",
                 instead='Give weights="uniform" or "distance", and a metric by its name.',
             )
+        if estimator.metric in ("seuclidean", "mahalanobis"):
+            raise NotTracedError(
+                f"{type(estimator).__name__} with metric={estimator.metric!r}, which scales by all training rows",
+                instead="Scale X first, e.g. with StandardScaler, and leave metric= out.",
+            )
 
     def trained(self, training: Training) -> Trained:
         """Part t of row t."""
         y, rows = _one_target(training), len(training.x)
         by_row = part_boxes(training.parts, training.x.shape, [((0, rows - 1), _own_row(training.x))])
-        own = [(Line(0), Line(0)), *((0, size - 1) for size in y.shape[1:])]
+        own: list[Interval] = [(Line(0), Line(0)), *((0, size - 1) for size in y.shape[1:])]
         of_y = part_boxes(training.parts, y.shape, [((0, rows - 1), own)])
         return Trained(by_row if training.estimator.weights == "distance" else None, of_y)
 
@@ -347,7 +352,7 @@ class SupportVectors(Rule):
 
     @staticmethod
     def _scaled(estimator: Any) -> bool:
-        return estimator.kernel != "linear" and estimator.gamma == "scale"
+        return bool(estimator.kernel != "linear" and estimator.gamma == "scale")
 
 
 def all_ids(count: int) -> Ids:

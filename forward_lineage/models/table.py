@@ -56,8 +56,10 @@ RULES: dict[str, Rule] = {
     **_of("tree", "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor", Trees()),
     **_of("ensemble", "RandomForestClassifier RandomForestRegressor", Trees()),
     **_of("ensemble", "ExtraTreesClassifier ExtraTreesRegressor", Trees()),
-    **_of("svm", "SVC SVR NuSVC NuSVR OneClassSVM", SupportVectors()),
-    # Of these all training rows count: nothing finer is proved.
+    **_of("svm", "SVC SVR", SupportVectors()),
+    # Of these all training rows count: nothing finer is proved. What has a nu weighs by how many there are.
+    **_of("svm", "NuSVC NuSVR", Everything()),
+    **_of("svm", "OneClassSVM", Unsupervised()),
     **_of("svm", "LinearSVC LinearSVR", Everything()),
     **_of("naive_bayes", "GaussianNB BernoulliNB MultinomialNB", Everything()),
     **_of("discriminant_analysis", "LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis", Everything()),
@@ -104,6 +106,11 @@ def name_of(estimator: type) -> str:
     return f"{module}.{estimator.__qualname__}"
 
 
+def is_known(name: str) -> bool:
+    """Tell whether a class has a rule, or is made of others that have."""
+    return name in RULES or name in COMPOSED or name in _REGISTERED
+
+
 def rule_of(estimator: Any) -> Rule:
     """Return the rule of an estimator.
 
@@ -131,7 +138,7 @@ def class_of(name: str) -> type:
     """
     if name in _REGISTERED:
         return _REGISTERED[name][0]
-    if name not in RULES and name not in COMPOSED:
+    if not is_known(name):
         raise NotTracedError(
             f"the class {name} is not known here",
             instead="Import the module that registers it: forward_lineage.models.register.",
