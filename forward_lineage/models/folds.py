@@ -80,6 +80,6 @@ def cross_val_predict(
         raise BadArgumentError(
             "the models of the folds know different classes", instead="Give fewer folds, or StratifiedKFold(…)."
         )
-    together = cast(TrackedArray, np.concatenate([tracked(each) for each in made]))  # type: ignore[arg-type]
+    together = cast(TrackedArray, np.concatenate([tracked(each) for each in made]))
     own_models = [each.estimator for each in fitted]
     return Model(name, own_models, folds, node), together[np.argsort(tests)]

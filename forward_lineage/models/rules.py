@@ -318,7 +318,8 @@ def _one_target(training: Training) -> Values:
 class SupportVectors(Rule):
     """A cell of the support vectors: other rows could be left out, and the solution would be the same.
 
-    With ``gamma="scale"`` the kernel is scaled by the variance of all of X; probabilities are fitted on all rows.
+    That is so while one of them is strictly within its bounds, for the intercept comes from those; else all rows count,
+    and of more than two classes. With ``gamma="scale"`` the kernel is scaled by the variance of all of X; probabilities are fitted on all rows.
     Then these count, too.
     """
 
@@ -330,7 +331,7 @@ class SupportVectors(Rule):
         """Part 0 of the support vectors; part 1 of everything."""
         support, x = np.sort(training.estimator.support_).astype(np.int64), training.x
         every_x = everything(training.parts, 1, 1, x.shape)
-        if self._scaled(training.estimator):
+        if self._scaled(training.estimator) or self._all_count(training.estimator):
             of_x: Any = everything(training.parts, 0, 1, x.shape)
         else:
             mine = rows_of_x(np.zeros_like(support), support, x.shape[1])
@@ -338,7 +339,7 @@ class SupportVectors(Rule):
         if training.y is None:
             return Trained(of_x)
         y = _one_target(training)
-        if getattr(training.estimator, "class_weight", None) is not None:
+        if self._all_count(training.estimator):
             return Trained(of_x, everything(training.parts, 0, 1, y.shape))
         of_support = RunsRelation.from_pairs(np.zeros_like(support), support)
         return Trained(
@@ -349,6 +350,17 @@ class SupportVectors(Rule):
         """The support vectors; of probabilities everything."""
         part = 1 if "proba" in use.method else 0
         return Used(use.whole_row(), use.parts_between(part, part), True, True)
+
+    @staticmethod
+    def _all_count(estimator: Any) -> bool:
+        """Whether rows that support nothing count: by weights of classes, or by the intercept.
+
+        It follows from vectors strictly between the bounds; where there are none, from the others, too.
+        """
+        if getattr(estimator, "class_weight", None) is not None or estimator.dual_coef_.shape[0] != 1:
+            return True
+        free = np.abs(estimator.dual_coef_) < estimator.C * (1 - 1e-6)
+        return not bool(np.any(free))
 
     @staticmethod
     def _scaled(estimator: Any) -> bool:

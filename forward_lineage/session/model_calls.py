@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # most sessions do without models
     from forward_lineage.models import Model
     from forward_lineage.models.model import Array
     from forward_lineage.store.arrays.models import SavedModels
+    from forward_lineage.store.asking.leaks import Leak
 
 
 class ModelCalls:
@@ -133,6 +134,32 @@ class ModelCalls:
         folds = len(model.estimator)
         self._saved(model, estimator, models, folds, semantics=semantics, mode=mode, keep_versions=keep_versions)
         return made
+
+    def leaks(self, name: str) -> list[Leak]:
+        """Say which predictions were made of base rows that their model was fitted on, or a transformer on the way.
+
+        A prediction was made of a base row if a path that meets no model leads to it. Every base table is looked at:
+        one that you join to all rows, such as a table of countries, is named, too. Selectors of columns only choose:
+        save the predictions with ``semantics="control"`` to find these.
+
+        Args:
+            name: of saved predictions.
+
+        Returns:
+            a leak for each model and base table: the base rows as `ids`, the predictions as `rows`. Rows that a
+            predictor was fitted on are not named again of transformers.
+
+        Raises:
+            LineageError: there are no such predictions, no model made them, or ids do not mean the same rows.
+
+        Examples:
+            >>> print(*lineage.leaks("guesses"), sep="; ")
+            2 of guesses were made of 3 rows of sales that line (model) was fitted on
+            >>> lineage.leaks("guessed")
+            []
+
+        """
+        return self._parts.questions.leaks(name)
 
     def _saved(self, model: Model, given: Any, models: SavedModels, folds: int, **how: Any) -> Model:
         """Save a model that was fitted."""

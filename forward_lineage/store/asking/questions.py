@@ -22,6 +22,7 @@ from forward_lineage.store.asking.ancestors import (
     refuse_both,
     steps_of,
 )
+from forward_lineage.store.asking.leaks import Leak
 from forward_lineage.store.asking.pipeline import (
     BlockedError,
     Pipeline,
@@ -305,6 +306,10 @@ class Questions:
             except BlockedError:
                 found.append(saved.name)
         return found
+
+    def leaks(self, name: str) -> list[Leak]:
+        """See `ForwardLineage.leaks`."""
+        return self._walks.leaks(self._library.saved(name))
 
     def stale(self) -> DataFrame:
         """See `ForwardLineage.stale`."""

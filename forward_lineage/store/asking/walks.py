@@ -17,6 +17,7 @@ from forward_lineage.store.asking.ancestors import (
     known_as,
     steps_of,
 )
+from forward_lineage.store.asking.leaks import Leak, leaks_of
 from forward_lineage.store.asking.pipeline import (
     BlockedError,
     Node,
@@ -117,6 +118,15 @@ class Walks:
             warnings.warn(f"impact leaves out what it cannot tell: {error}", stacklevel=5)
         unknown = {node: Touched(pipeline.nodes[node], None, pipeline.way_from(name, node)) for node in blocked}
         return [(unknown | touched)[node] for node in asked if node in unknown or node in touched]
+
+    def leaks(self, saved: Saved) -> list[Leak]:
+        """Return the leaks of predictions.
+
+        Raises:
+            LineageError: as for `ForwardLineage.leaks`.
+
+        """
+        return leaks_of(self, Pipeline(self._library, [saved]), saved)
 
     def stale(self) -> list[StaleInput]:
         """Return what saved things were made of and that has changed since."""

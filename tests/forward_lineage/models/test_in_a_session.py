@@ -173,3 +173,21 @@ def test_a_damaged_model_is_named(shop: ForwardLineage) -> None:
     unsaved = track(np.zeros((12, 1)), "unsaved")
     with pytest.raises(NotTracedError, match="not saved"):
         shop.fit(Ridge(), unsaved, np.zeros(12), name="other")
+
+
+def test_leaks(shop: ForwardLineage) -> None:
+    x, y = shop.to_array("features", ["age", "spend"]), shop.to_array("features", ["gone"])[:, 0]
+    scaler = shop.fit(StandardScaler(), x, name="scaler")  # before the split
+    churn = shop.fit(Ridge(), scaler.transform(x[:8]), y[:8], name="churn")
+    shop.save(churn.predict(scaler.transform(x[6:])), "late")
+    model, transformer = shop.leaks("late")
+    assert (model.model, model.is_transformer, set(model.ids), set(model.rows)) == ("churn", False, {6, 7}, {0, 1})
+    assert (transformer.model, set(transformer.ids), set(transformer.rows)) == ("scaler", {8, 9, 10, 11}, {2, 3, 4, 5})
+    assert str(model) == "2 of late were made of 2 rows of mc_customers that churn (model) was fitted on"
+    scored_apart = shop.fit(Ridge(), x[:8], y[:8], name="apart").predict(x[8:])
+    shop.save(scored_apart, "apart_scores")
+    assert shop.leaks("apart_scores") == []
+    shop.save(shop.cross_val_predict(Ridge(), x, y, name="folds", cv=3), "guesses")
+    assert shop.leaks("guesses") == []
+    with pytest.raises(NotSavedError, match="by no model"):
+        shop.leaks("features")
