@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +14,7 @@ from forward_lineage.arrays.buffers import Buffer
 from forward_lineage.arrays.graph import Node
 from forward_lineage.arrays.tracked import TrackedArray
 from forward_lineage.models.fitted import Fitted, Traced, fitted_of
+from forward_lineage.models.influence import Fitting, Influence, influence_on
 from forward_lineage.models.table import COMPOSED, import_sklearn, name_of, rule_of
 from udafs.errors import BadArgumentError, NotTracedError
 
@@ -25,6 +29,7 @@ class Model:
         estimator: scikit-learn's, fitted; what you compute with it yourself has no lineage. Of a cross-validation it is
             a list, one for each fold.
         node: its parts, in the graph of tracked arrays.
+        fitted_on: what it was fitted on; None: it was read, or is a cross-validation.
 
     Example:
         >>> from sklearn.linear_model import Ridge
@@ -39,6 +44,7 @@ class Model:
     def __init__(self, name: str, estimator: Any, fitted: Fitted, node: Node) -> None:
         self.name, self.estimator, self.node = name, estimator, node
         self._fitted = fitted
+        self.fitted_on: Fitting | None = None
 
     def __repr__(self) -> str:
         return f"Model({self.name}, {self.estimator!r})"
@@ -75,7 +81,50 @@ class Model:
         return self._made("transform", x)
 
     def _made(self, method: str, x: Array) -> TrackedArray:
-        return tracked(self._fitted.apply(method, traced(x, "X"), self.node))
+        given = traced(x, "X")
+        made = tracked(self._fitted.apply(method, given, self.node))
+        if method == "predict" and self.fitted_on is not None:
+            _PREDICTED[made.node] = Prediction(self, given.values)
+        return made
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model predicted of.
+
+    Attributes:
+        model: the model.
+        x: the array, of shape (rows, columns).
+
+    """
+
+    model: Model
+    x: npt.NDArray[Any]
+
+    def influences(self, rows: Iterable[int], method: str) -> list[Influence]:
+        """Rank the training rows by how much each of some predictions would move without them.
+
+        Raises:
+            LineageError: as for `influence_on`; or classes were predicted, or several targets.
+
+        """
+        from sklearn.base import is_classifier  # noqa: PLC0415 - comes with an extra
+
+        on = self.model.fitted_on
+        if on is None or is_classifier(self.model.estimator) or (on.y is not None and on.y.ndim != 1):
+            raise NotTracedError(
+                f"{self.model.name} predicts classes or several targets, and influence is about one number",
+                instead="Ask of a model that predicts one number for each row.",
+            )
+        return [influence_on(self.model.name, self.model.estimator, on, self.x[row], method) for row in rows]
+
+
+_PREDICTED: WeakKeyDictionary[Node, Prediction] = WeakKeyDictionary()
+
+
+def prediction_of(array: object) -> Prediction | None:
+    """Return what an array was predicted of, if `Model.predict` returned it in this process."""
+    return _PREDICTED.get(array.node) if isinstance(array, TrackedArray) else None
 
 
 def fit(estimator: Any, x: Array, y: Array | None, name: str) -> Model:
@@ -100,7 +149,9 @@ def fit(estimator: Any, x: Array, y: Array | None, name: str) -> Model:
     known = traced(x, "X"), None if y is None else traced(y, "y")
     own.fit(known[0].values, None if known[1] is None else known[1].values)
     fitted = fitted_of(own)
-    return Model(name, own, fitted, fitted.trained(*known))
+    model = Model(name, own, fitted, fitted.trained(*known))
+    model.fitted_on = Fitting(estimator, known[0].values, None if known[1] is None else known[1].values)
+    return model
 
 
 def check_fits(estimator: Any, x: Array, y: Array | None) -> None:

@@ -319,8 +319,8 @@ class SupportVectors(Rule):
     """A cell of the support vectors: other rows could be left out, and the solution would be the same.
 
     That is so while one of them is strictly within its bounds, for the intercept comes from those; else all rows count,
-    and of more than two classes. With ``gamma="scale"`` the kernel is scaled by the variance of all of X; probabilities are fitted on all rows.
-    Then these count, too.
+    and of more than two classes. With ``gamma="scale"`` the kernel is scaled by the variance of all of X; probabilities
+    are fitted on all rows. Then these count, too.
     """
 
     def parts(self, estimator: Any) -> int:

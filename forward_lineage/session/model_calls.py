@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from forward_lineage.session.array_calls import chosen_numbers
 from forward_lineage.session.components import Parts
+from udafs.errors import NotTracedError
 
 if TYPE_CHECKING:  # most sessions do without models
     from forward_lineage.arrays import TrackedArray
+    from forward_lineage.arrays.cells import Chosen
     from forward_lineage.models import Model
-    from forward_lineage.models.model import Array
+    from forward_lineage.models.influence import Influence
+    from forward_lineage.models.model import Array, Prediction
     from forward_lineage.store.arrays.models import SavedModels
     from forward_lineage.store.asking.leaks import Leak
+    from forward_lineage.store.library.saved_array import SavedArray
 
 
 class ModelCalls:
@@ -161,6 +168,41 @@ class ModelCalls:
         """
         return self._parts.questions.leaks(name)
 
+    def influence(self, name: str, cells: Chosen, *, method: str = "auto") -> list[Influence]:
+        """Estimate which training rows move predictions most: by how much each would differ without the row.
+
+        This ranks; it never filters lineage. It needs what the model was fitted on and what it predicted of, which are
+        kept in the process that did it, for the last predictions that you saved.
+
+        Args:
+            name: of saved predictions: what `model.predict` returned, saved as it is.
+            cells: which of them, as for `backward`.
+            method: ``"closed"`` for the closed form of Ridge, linear regression and near neighbours, ``"loo"`` to fit
+                again without each row, ``"auto"`` for the first where there is one.
+
+        Returns:
+            for each cell the training rows, those that move it most first, with their effects.
+
+        Raises:
+            LineageError: nothing is known here of how they were predicted, there is no closed form, or there are too
+                many rows to fit again without each.
+
+        Examples:
+            >>> (found,) = lineage.influence("guesses", cells=np.s_[1])
+            >>> found.method, found.rows.tolist(), found.is_estimate
+            ('closed form', [0, 1], True)
+
+        """
+        numbers = chosen_numbers(self._parts, name, "rows=", None, cells) or ()
+        saved = self._parts.library.saved(name)
+        version, prediction = _PREDICTIONS.get((str(self._parts.library.folder), saved.name.lower()), (0, None))
+        if prediction is None or version != saved.version:
+            raise NotTracedError(
+                f"what {saved.name} was predicted of is not known in this process",
+                instead="Fit the model, predict and save here: lineage.save(model.predict(X), name).",
+            )
+        return prediction.influences(list(numbers), method)
+
     def _saved(self, model: Model, given: Any, models: SavedModels, folds: int, **how: Any) -> Model:
         """Save a model that was fitted."""
         from forward_lineage.models.state import written  # noqa: PLC0415 - see above
@@ -178,6 +220,22 @@ class ModelCalls:
         files = written(model.estimator if folds else [model.estimator])
         models.save(model.node, model.name, facts, files, **how)
         return model
+
+
+_PREDICTIONS: OrderedDict[tuple[str, str], tuple[int, Prediction]] = OrderedDict()
+_MOST_PREDICTIONS = 8  # whose arrays are kept
+
+
+def note_prediction(parts: Parts, array: object, saved: SavedArray) -> None:
+    """Note what saved predictions were made of, for `ModelCalls.influence`."""
+    module = sys.modules.get("forward_lineage.models.model")
+    prediction = None if module is None else module.prediction_of(array)
+    key = str(parts.library.folder), saved.name.lower()
+    _PREDICTIONS.pop(key, None)
+    if prediction is not None:
+        _PREDICTIONS[key] = saved.version, prediction
+        if len(_PREDICTIONS) > _MOST_PREDICTIONS:
+            _PREDICTIONS.popitem(last=False)
 
 
 def read_model(models: SavedModels, name: str, version: int | None = None) -> Model:

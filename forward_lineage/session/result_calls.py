@@ -19,6 +19,7 @@ from forward_lineage.session.array_calls import (
     save_as_table,
 )
 from forward_lineage.session.components import Parts
+from forward_lineage.session.model_calls import note_prediction
 from forward_lineage.session.save_again import noted_rerun, save_and_tell
 from forward_lineage.session.stopping import says_what_is_kept
 from forward_lineage.spark.planning import Arguments
@@ -101,9 +102,11 @@ class ResultCalls:
             others = {"encoding": encoding != "auto", "tables": tables is not None, "where": bool(where), "args": args}
             foreseen_at_all = {"workload": workload, "partition_by": partition_by, "cube": cube}
             refuse_query_options({**others, "capture": capture != "now", **foreseen_at_all})
-            return arrays_of(self._parts).save(
+            array = arrays_of(self._parts).save(
                 df_or_sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions
             )
+            note_prediction(self._parts, df_or_sql, array)
+            return array
         given = cast(DataFrame | str, df_or_sql)
         scope = Scope.of(tables, where, capture)
         traced = isinstance(given, DataFrame) and LINEAGE_COLUMN in given.columns

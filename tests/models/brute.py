@@ -31,6 +31,7 @@ _ROWS, _CELLS = 4, 6  # that are tried of each case
 _HELD: tuple[tuple[str, Through], ...] = (
     *(("data", "row"), ("control", "row"), ("data", "model"), ("control", "model"), ("control", "all")),
 )
+Rows = set[tuple[str, int]]
 STEPS = {"small": 0.01, "some": 0.4, "large": 1e3, "nan": np.nan}
 
 
@@ -71,11 +72,16 @@ class Home:
         how = {"semantics": "data", "mode": "overwrite", "keep_versions": False}
         self.models.save(model.node, model.name, facts, (b"", b""), **how)
 
-    def rows_behind(self, name: str, cell: int, through: Through) -> set[int]:
-        """Return the base rows behind a cell of a saved array."""
+    def rows_behind(self, name: str, cell: int, through: Through) -> set[tuple[str, int]]:
+        """Return the base rows and labels behind a cell of a saved array."""
         saved = self.library.saved(name)
-        found = Pipeline(self.library, [saved]).backward(saved, LineageSet([cell]), "base", through)
-        return set((found.ids.ids() // COLUMNS).tolist())
+        pipeline = Pipeline(self.library, [saved])
+        found = set()
+        for table, columns in (("base", COLUMNS), ("labels", 1)):
+            if table in pipeline.tables():
+                ids = pipeline.backward(saved, LineageSet([cell]), table, through).ids
+                found |= {(table, row) for row in (ids.ids() // columns).tolist()}
+        return found
 
 
 @contextmanager
@@ -97,7 +103,7 @@ def try_case(case: Case, found: Found) -> None:
             return
         for row, kinds in _changes(case):
             for kind in kinds:
-                tried.change(row, kind, STEPS[kind], found)
+                tried.change(row, kind, found)
             tried.drop(row, found)
 
 
@@ -114,8 +120,8 @@ class _Tried:
     def __init__(self, case: Case, home: Home) -> None:
         self.case = case
         home.arrays.save(case.base, "base")
-        base = home.arrays.read("base")
-        x, y = case.features(base), case.y_of(base)
+        home.arrays.save(case.labels, "labels")
+        x, y = case.features(home.arrays.read("base")), case.y_of(home.arrays.read("labels"))
         if case.folds:
             folds = cross_validation(case)
             self.model, made = cross_val_predict(case.estimator, x, y, "model", cv=folds, method=case.method)
@@ -132,11 +138,11 @@ class _Tried:
         self._behind = {
             (name, through): {cell: home.rows_behind(name, cell, through) for cell in cells} for name, through in _HELD
         }
-        self.structure = self._structures(self._fitted(case.base))
+        self.structure = self._structures(self._fitted(case.base, case.labels), self.x)
 
     def _check_plain(self, made: TrackedArray) -> None:
         """What is tracked is what scikit-learn computes."""
-        plain = self._applied(self._fitted(self.case.base), self.x)
+        plain = self._applied(self._fitted(self.case.base, self.case.labels), self.x)
         assert np.allclose(plain, made.values, equal_nan=True, rtol=1e-9), str(self.case)
 
     # ------------------------------------------------------------ computing again
@@ -146,9 +152,9 @@ class _Tried:
             return [(self.case.trained, self.case.tested)]
         return list(cross_validation(self.case).split(self.x))
 
-    def _fitted(self, base: np.ndarray, without: int | None = None) -> list[Any]:
+    def _fitted(self, base: np.ndarray, labels: np.ndarray, without: int | None = None) -> list[Any]:
         """The estimators of other base rows, without a row of the features."""
-        x, y = self.case.features(base), self.case.y_of(base)
+        x, y = self.case.features(base), self.case.y_of(labels)
         trains = [train[train != without] for train, _ in self._splits()]
         return [clone(self.case.estimator).fit(x[train], y[train]) for train in trains]
 
@@ -159,57 +165,80 @@ class _Tried:
             return made[0]
         return np.concatenate(made)[np.argsort(np.concatenate([test for _, test in splits]))]
 
-    def change(self, row: int, kind: str, step: float, found: Found) -> None:
-        """Change a base row: with the models frozen, and with models that are fitted again."""
-        base = self.case.base.copy()
-        base[row] += step if self.case.classes is False or kind != "nan" else 0.7
+    def change(self, row: int, kind: str, found: Found) -> None:
+        """Change a base row, or else a label: with the models frozen, and with models that are fitted again."""
+        base, labels = self.case.base.copy(), self.case.labels.copy()
+        base[row] += STEPS[kind]
         x = self.case.features(base)
         frozen = self.model.estimator if self.case.folds else [self.model.estimator]
         try:
-            self._note(row, f"{kind}, frozen", self._applied(frozen, x), [("data", "row"), ("control", "row")], found)
-            again = self._fitted(base)
-            made, whole = self._applied(again, self.x), self._applied(again, x)
+            made = self._applied(frozen, x)
+            self._note({("base", row)}, f"{kind}, frozen", made, [("data", "row"), ("control", "row")], found)
+            self._again(("base", row), kind, (base, self.case.labels), x, found)
         except ValueError:  # scikit-learn takes no NaN here
             found.counts["not computed"] += 1
-            return
-        same = self._structures(again) == self.structure
-        held = [("control", "model"), *([("data", "model")] if same else [])]
-        self._note(row, f"{kind}, fitted again", made, held, found)
-        if same or kind != "nan":
-            self._note(row, f"{kind}, all again", whole, [("control", "all")], found)
+        if not np.isnan(STEPS[kind]):
+            labels[row] = -labels[row] if self.case.classes else labels[row] + STEPS[kind]
+            self._again(("labels", row), kind, (self.case.base, labels), self.x, found)
+
+    def _again(
+        self, what: tuple[str, int], kind: str, rows: tuple[np.ndarray, np.ndarray], x: np.ndarray, found: Found
+    ) -> None:
+        again = self._fitted(*rows)
+        same = self._structures(again, x) == self.structure
+        held: list[tuple[str, Through]] = [("control", "model"), *([("data", "model")] if same else [])]
+        kind = f"{kind} {what[0]}"
+        self._note({what}, f"{kind}, fitted again", self._applied(again, self.x), held, found)
+        self._note({what}, f"{kind}, all again", self._applied(again, x), [("control", "all")], found)
 
     def drop(self, row: int, found: Found) -> None:
         """Fit without the feature row at the place of a base row, where features are of their own row only."""
         if self.case.features.__name__ not in ("_plain", "_scaled", "_with_product"):
             return
         try:
-            again = self._fitted(self.case.base, without=row)
+            again = self._fitted(self.case.base, self.case.labels, row)
             made = self._applied(again, self.x)
         except ValueError:
             found.counts["not computed"] += 1
             return
-        same = self._structures(again, row) == self.structure
-        held = [("control", "model"), *([("data", "model")] if same else [])]
-        self._note(row, "dropped", made, held, found)
+        before = self._structures(self._fitted(self.case.base, self.case.labels), self.x, without=row)
+        same = self._structures(again, self.x, without=row, dropped=True) == before
+        held: list[tuple[str, Through]] = [("control", "model"), *([("data", "model")] if same else [])]
+        self._note({("base", row), ("labels", row)}, "dropped", made, held, found)
 
-    def _note(self, row: int, kind: str, made: np.ndarray, held: list[tuple[str, Through]], found: Found) -> None:
+    def _note(self, what: Rows, kind: str, made: np.ndarray, held: list[tuple[str, Through]], found: Found) -> None:
+        """Note which cells differ, and whether their lineage has what was changed: of several rows one at least."""
         if made.shape != self.before.shape:
             found.counts[f"{kind}: other columns"] += 1
             return
         for cell in set(_differing(made, self.before)) & set(self._behind[held[0]]):
             for semantics, through in held:
                 found.counts[f"{kind}: {through}, {semantics}"] += 1
-                if row not in self._behind[semantics, through][cell]:
-                    found.missing.append(f"{self.case}: row {row} {kind}, cell {cell}, {through}, {semantics}")
+                if not what & self._behind[semantics, through][cell]:
+                    found.missing.append(f"{self.case}: {sorted(what)} {kind}, cell {cell}, {through}, {semantics}")
 
     # ------------------------------------------------------------ choices
 
-    def _structures(self, estimators: list[Any], without: int | None = None) -> list[Any]:
+    def _structures(
+        self, estimators: list[Any], fitted_on: np.ndarray, *, without: int | None = None, dropped: bool = False
+    ) -> list[Any]:
         """The choices of fitted estimators, and which training rows are near: data lineage holds while they stay."""
         found = []
         for one, (train, test) in zip(estimators, self._splits(), strict=True):
-            found.append([*_choices(one, train[train != without], self.x[test])])
+            kept = train[train != without] if dropped else train
+            places = [[row for row in leaves if row[0] != without] for leaves in _leaves(one, train, fitted_on[train])]
+            found.append([places, *_choices(one, kept, self.x[test])])
         return found
+
+
+def _leaves(estimator: Any, train: np.ndarray, x: np.ndarray) -> Iterator[list[tuple[int, int]]]:
+    """Yield of each tree into which leaf each training row falls."""
+    steps = [step for _, step in estimator.steps] if hasattr(estimator, "steps") else [estimator]
+    for step in (each for each in steps if not isinstance(each, str)):
+        for tree in step.estimators_ if hasattr(step, "estimators_") else [step] * hasattr(step, "tree_"):
+            yield list(zip(train.tolist(), tree.tree_.apply(x.astype(np.float32)).tolist(), strict=True))
+        if hasattr(step, "transform"):
+            x = np.asarray(step.transform(x))
 
 
 def _choices(estimator: Any, train: np.ndarray, x: np.ndarray) -> Iterator[Any]:

@@ -38,8 +38,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 Rng = np.random.Generator
 Array = Any
 """Tracked or plain: numpy's functions take both."""
-COLUMNS = 4
-"""Of base rows: three features, and y."""
+COLUMNS = 3
+"""Of base rows."""
 
 assert KBinsDiscretizer, "has no rule; tests see that it is refused"
 
@@ -81,7 +81,8 @@ class Case:
 
     Attributes:
         number: of the case.
-        base: rows of `COLUMNS` numbers.
+        base: rows of `COLUMNS` numbers, from which features are made.
+        labels: a number for each row, from which y is made.
         features: makes X of base rows, one row for each.
         estimator: not fitted.
         method: of the estimator, which is applied to the rows of `tested`.
@@ -94,6 +95,7 @@ class Case:
 
     number: int
     base: np.ndarray
+    labels: np.ndarray
     features: Callable[[Array], Array]
     estimator: Any
     method: str
@@ -102,9 +104,9 @@ class Case:
     classes: bool
     folds: int
 
-    def y_of(self, base: Array) -> Array:
-        """Return y, which has the feature rows' order."""
-        y = base[:, 3]
+    def y_of(self, labels: Array) -> Array:
+        """Return y of the labels, in the order of the feature rows."""
+        y = labels
         if self.features is _reversed:
             y = y[::-1]
         return (y > 0) * 1 if self.classes else y
@@ -118,23 +120,23 @@ def case_of(number: int, seed: int) -> Case:
     """Return a case; the same numbers give the same."""
     rng = np.random.default_rng((seed, number))
     rows = int(rng.integers(9, 14))
-    base = rng.normal(size=(rows, COLUMNS))
+    base, labels = rng.normal(size=(rows, COLUMNS)), rng.normal(size=rows)
     if rng.random() < 0.15:
         base = np.round(base, 1)  # ties
     classes = bool(rng.random() < 0.25)
     if classes:
-        base[:4, 3] = [-1, 1, -1, 1]
-        base[-4:, 3] = [-1, 1, -1, 1]
+        labels[:4] = [-1, 1, -1, 1]
+        labels[-4:] = [-1, 1, -1, 1]
     order = rng.permutation(rows) if rng.random() < 0.5 else np.arange(rows)
     cut = int(rng.integers(rows - 3, rows))
     trained = order[:cut] if rng.random() < 0.5 else np.sort(order[:cut])
     tested = order[cut:] if rng.random() < 0.5 else np.sort(rng.choice(rows, 4, replace=False))
     estimator, method = _estimator(rng, classes)
     folds = 3 if method in ("predict", "predict_proba") and not classes and rng.random() < 0.15 else 0
-    if classes and len(set((base[trained, 3] > 0).tolist())) < 2:
+    if classes and len(set((labels[trained] > 0).tolist())) < 2:
         trained = np.arange(rows)
     made = _pick(rng, FEATURES)
-    return Case(number, base, made, estimator, method, trained, tested, classes, folds)
+    return Case(number, base, labels, made, estimator, method, trained, tested, classes, folds)
 
 
 def _pick(rng: Rng, among: Any) -> Any:
