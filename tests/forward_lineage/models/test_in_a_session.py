@@ -191,3 +191,17 @@ def test_leaks(shop: ForwardLineage) -> None:
     assert shop.leaks("guesses") == []
     with pytest.raises(NotSavedError, match="by no model"):
         shop.leaks("features")
+
+
+def test_a_frame_becomes_an_array_with_its_lineage(shop: ForwardLineage) -> None:
+    query = "SELECT c_id, age * 2 AS twice FROM mc_customers WHERE age > 1 ORDER BY c_id DESC"
+    x = shop.to_array(shop.sql(query), columns=["twice"], name="twice")
+    shop.save(x + 1, "more")
+    rows = [row.asDict() for row in shop.result("twice").collect()]
+    assert [row["twice"] for row in rows] == x.values[:, 0].tolist()
+    for at, row in enumerate(rows):
+        assert set(shop.backward_ids("more", cells=np.s_[at], table="mc_customers")) == {row["c_id"]}
+    with pytest.raises(LineageError, match="name="):
+        shop.to_array(shop.sql(query))
+    with pytest.raises(LineageError, match="saved already"):
+        shop.to_array("twice", name="again")
