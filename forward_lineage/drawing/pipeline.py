@@ -194,7 +194,7 @@ class Sheet:
     def _frame(self, x: float, y: float, width: float, height: float, step: Step) -> None:
         fill = _TOUCHED if step.touched else _TABLE if step.base else _MODEL if step.model else _RESULT
         edge = ORANGE if step.touched else FAINT if step.base else BLUE
-        shape = "roundtooth,tooth_size=4" if step.model else f"round,rounding_size={0.01 if step.base else 7}"
+        shape = "roundtooth,tooth_size=2.5" if step.model else f"round,rounding_size={0.01 if step.base else 7}"
         self.canvas.add(
             FancyBboxPatch(
                 (x, y),

@@ -12,6 +12,7 @@ import pytest
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.storage.sealed import seal
 from forward_lineage.store.asking.pipeline import Pipeline
+from forward_lineage.store.library.kinds import LATEST
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.saved_result import SavedResult
 from tests.forward_lineage.storage.damage import damages
@@ -209,7 +210,7 @@ class TestDamage:
         path.write_text(json.dumps(data))
         with pytest.raises(
             LineageError,
-            match=r"1\.json has manifest format 99, this release reads up to 8\. Use the release that wrote",
+            match=rf"1\.json has manifest format 99, this release reads up to {LATEST}\. Use the release that wrote",
         ):
             library.get("bad")
 
@@ -260,11 +261,11 @@ def test_what_a_later_release_wrote_is_left_alone(tmp_path: Path) -> None:
     library = Library(tmp_path)
     put(library, "revenue", {"sales": {(0, 1)}})
     put(library, "theirs", {})
-    (library.folder / "theirs" / "2.json").write_bytes(seal({"format": 9}))
+    (library.folder / "theirs" / "2.json").write_bytes(seal({"format": LATEST + 1}))
     put(library, "revenue", {"sales": {(0, 2)}})
     assert [each.version for each in library.versions("revenue")] == [1, 2]
     assert len(folders(library, "theirs")) == 1 and set(library.damaged()) == {"theirs"}
-    with pytest.raises(SetupError, match=r"2\.json has manifest format 9"):
+    with pytest.raises(SetupError, match=rf"2\.json has manifest format {LATEST + 1}"):
         library.drop("theirs")
 
 
