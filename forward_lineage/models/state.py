@@ -216,6 +216,8 @@ def _make_again(estimator: Any) -> None:
         kind = {"kd_tree": KDTree, "ball_tree": BallTree}.get(method)
         others = {"metric": estimator.effective_metric_, **estimator.effective_metric_params_}
         estimator._tree = None if kind is None else kind(estimator._fit_X, estimator.leaf_size, **others)
+    if hasattr(estimator, "_n_support"):
+        _check_support(estimator)
     if hasattr(estimator, "_get_loss"):
         estimator._base_loss = estimator._get_loss()
 
@@ -232,6 +234,14 @@ def _check_nodes(nodes: npt.NDArray[Any], features: int) -> None:
         raise ValueError("a node without its column")
     if np.any(nodes["feature"][inner] < 0):
         raise ValueError("a node without its column")
+
+
+def _check_support(estimator: Any) -> None:
+    """Check that there are as many support vectors as said: libsvm reads them without looking."""
+    told = estimator._n_support if hasattr(estimator, "classes_") else estimator._n_support[:1]
+    shapes = {len(estimator.support_), len(estimator.support_vectors_), estimator._dual_coef_.shape[1], int(told.sum())}
+    if len(shapes) > 1 or told.min() < 0:
+        raise ValueError("support vectors that are not there")
 
 
 def _objects(values: list[Any], shape: list[int]) -> npt.NDArray[Any]:
