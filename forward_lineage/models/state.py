@@ -147,6 +147,11 @@ class _Writer:
         return {"tree": known | {name: self.value(each, f"tree.{name}") for name, each in state.items()}}
 
     def _put(self, array: npt.NDArray[Any]) -> int:
+        if array.dtype.names:  # bytes between the fields of records are whatever was in memory
+            records = np.zeros(array.shape, array.dtype)
+            for name in array.dtype.names:
+                records[name] = array[name]
+            array = records
         self.arrays.append(array)
         return len(self.arrays) - 1
 

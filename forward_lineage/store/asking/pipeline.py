@@ -232,25 +232,30 @@ class Pipeline:
                 continue
             saved = self.nodes[node]
             for edge, below in self._ways(saved, table, leading):
-                relation = self.library.relation(saved, edge)
                 meets = through != "all" and self._leads_to_model(edge)
-                found = LineageSet()
-                for met, mine in asked[node].items():
-                    if through == "row" and meets:
-                        continue
-                    ids = relation.backward(mine) if mine else LineageSet()
-                    if below is not None:
-                        there = asked.setdefault(below, {})
-                        there[met or meets] = there.get(met or meets, LineageSet()) | ids
-                    elif through != "model" or met or meets:
-                        found |= ids
+                ways = {} if through == "row" and meets else self._down(saved, edge, asked[node], meets=meets)
                 if below is None:
-                    reached.edges.append((saved, edge, found))
+                    counted = [ids for met, ids in ways.items() if met or through != "model"]
+                    reached.edges.append((saved, edge, united(counted)))
+                    continue
+                for met, ids in ways.items():
+                    there = asked.setdefault(below, {})
+                    there[met] = there.get(met, LineageSet()) | ids
         if not reached.edges:  # no path of the kind leads there
             reached.edges = [
                 (saved, edge, LineageSet()) for saved in self.nodes.values() for edge, _ in self._ways(saved, table, ())
             ]
         return reached
+
+    def _down(
+        self, saved: Saved, edge: TracedTable, asked: Mapping[bool, LineageSet], *, meets: bool
+    ) -> dict[bool, LineageSet]:
+        """Follow an edge: the ids, and whether on a path that met a model."""
+        found: dict[bool, LineageSet] = {}
+        for met, rows in asked.items():
+            ids = self.library.relation(saved, edge).backward(rows) if rows else LineageSet()
+            found[met or meets] = found.get(met or meets, LineageSet()) | ids
+        return found
 
     def _leads_to_model(self, edge: TracedTable) -> bool:
         return edge.is_result and isinstance(self.nodes.get((edge.name.lower(), edge.version)), SavedModel)
@@ -295,10 +300,10 @@ class Pipeline:
     def _touched(self, saved: Saved, table: str, seeds: Seeds, touched: Mapping[Node, Touched]) -> Iterator[Touched]:
         """Yield what is touched over each edge of a result; the path ends below it."""
         for edge, below in self._ways(saved, table, touched):
-            relation, model = self.library.relation(saved, edge), self._leads_to_model(edge)
+            model = self._leads_to_model(edge)
 
-            def up(ids: LineageSet | None, relation: LineageRelation = relation) -> LineageSet:
-                return relation.forward(ids) if ids else LineageSet()
+            def up(ids: LineageSet | None, edge: TracedTable = edge) -> LineageSet:
+                return self.library.relation(saved, edge).forward(ids) if ids else LineageSet()
 
             if below is None:
                 rows = up(seeds(saved, edge))
