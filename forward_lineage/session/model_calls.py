@@ -86,6 +86,7 @@ class ModelCalls:
                 fitted it.
 
         Examples:
+            >>> import numpy as np
             >>> lineage.model("line").predict(np.array([[50.0]])).shape
             (1,)
 
@@ -188,6 +189,7 @@ class ModelCalls:
                 many rows to fit again without each.
 
         Examples:
+            >>> import numpy as np
             >>> (found,) = lineage.influence("guesses", cells=np.s_[1])
             >>> found.method, found.rows.tolist(), found.is_estimate
             ('closed form', [0, 1], True)

@@ -35,7 +35,6 @@ class ForwardLineage(
     QueryCalls,
     ResultCalls,
     ArrayCalls,
-    ModelCalls,
     UpdateCalls,
     ExplainCalls,
     ViewCalls,
@@ -44,6 +43,7 @@ class ForwardLineage(
     ApproximateCalls,
     ShowCalls,
     StepCalls,
+    ModelCalls,
 ):
     """Trace lineage in a Spark session that is already running.
 
