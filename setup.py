@@ -40,6 +40,7 @@ CONNECT = [  # what PySpark's own client of Spark Connect asks for
 ]
 SKETCHES = ["z3-solver>=4.13"]  # decides what a safe sketch takes for granted
 FILTERS = ["scikit-learn>=1.7,<2"]  # trains learned filters, with weights of samples
+MODELS = FILTERS  # estimators that are fitted on tracked arrays
 S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
 OPENLINEAGE = ["openlineage-python>=1.40,<2"]
 NOTEBOOK = ["ipython>=8.18,<10"]
@@ -144,6 +145,7 @@ setup(
         "s3": S3,
         "sketches": SKETCHES,
         "filters": FILTERS,
+        "models": MODELS,
         "dbt": DBT,
         "dev": DEV,
     },

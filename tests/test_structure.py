@@ -20,6 +20,7 @@ ROOMS = {
     "extras": set[str](),
     "relations": set[str](),
     "arrays": {"relations"},
+    "models": {"relations", "arrays"},
     "cells": set[str](),
     "steps": {"storage"},
     "storage": set[str](),
@@ -62,6 +63,7 @@ ROOMS = {
     "pages": {"views", "frontend"},
     "session": {
         "arrays",
+        "models",
         "explaining",
         "steps",
         "dataframes",

@@ -20,10 +20,24 @@ from forward_lineage.cli.question_executors import Asked, ask
     help="The base table, or a saved result on the way.  [default: the only one]",
     shell_complete=completing("all"),
 )
+@click.option(
+    "--through",
+    type=click.Choice(["row", "model", "all"]),
+    default="all",
+    show_default=True,
+    help="Paths that meet no model, those that do, or all.",
+)
 @answer_options
 @session_options
 def backward(
-    *, result: str, where: str | None, rows: list[int] | None, table: str | None, answer: Answer, opening: Opening
+    *,
+    result: str,
+    where: str | None,
+    rows: list[int] | None,
+    table: str | None,
+    through: str,
+    answer: Answer,
+    opening: Opening,
 ) -> None:
     """Show the base rows that rows of a saved result were made of.
 
@@ -31,7 +45,7 @@ def backward(
     """
 
     def question(asked: Asked) -> bool:
-        found = asked.backward(result, where, rows=rows, table=table)
+        found = asked.backward(result, where, rows=rows, table=table, through=through)
         return answer.show(found, nothing=f"These rows of {result} come from no row of {table or 'the table'}.")
 
     answer.finish(ask(opening, "backward", question, where))

@@ -59,10 +59,13 @@ def _print(touched: Sequence[dict[str, Any]], *, nothing: str) -> None:
     if not touched:
         click.echo(in_one_line(nothing), err=True)
         return
-    table = plain_table("result", "touched", "of", "path", right=("touched", "of"))
+    how = ["through"] if "through" in touched[0] else []  # where a model is on the way
+    table = plain_table("result", "touched", "of", "path", *how, right=("touched", "of"))
     for each in touched:
         touches = "?" if each["rows_touched"] is None else f"{each['rows_touched']:,}"
-        table.add_row(cell(each["result"]), touches, f"{each['rows']:,}", cell(each["path"]))
+        table.add_row(
+            cell(each["result"]), touches, f"{each['rows']:,}", *(cell(each[name]) for name in ("path", *how))
+        )
     Console().print(table)
 
 

@@ -22,6 +22,7 @@ from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_model import SavedModel
 from forward_lineage.store.library.saved_result import SavedResult
 
 
@@ -99,6 +100,8 @@ def result_object(saved: Saved) -> dict[str, Any]:
         return {**known, "columns": dict(saved.columns), "tables": tables, "sql": saved.sql}
     if isinstance(saved, SavedArray):
         known |= {"shape": list(saved.shape), "dtype": saved.dtype}
+    if isinstance(saved, SavedModel):
+        known |= {"estimator": saved.estimator, "parameters": saved.parameters}
     return {**known, "tables": tables, "kind": saved.kind}
 
 

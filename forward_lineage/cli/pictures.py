@@ -18,6 +18,7 @@ from forward_lineage.store.asking.pipeline import Node, Pipeline, node_of
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.saved import Saved
+from forward_lineage.store.library.saved_model import SavedModel
 from udafs.lineage_set import LineageSet
 
 _MOST_STALE = 1 << 20
@@ -148,7 +149,8 @@ def steps(
     found = [Step(name, base=True, touched=count) for name, count in counts.items()]
     for node, each in nodes.items():
         parents = [titles[_edge(table)] if table.is_result else bases[table.name.lower()] for table in each.tables]
-        step = Step(titles[node], tuple(parents), note=_note(each), rows=each.rows, saved=each.saved_at[:10])
+        known = {"note": _note(each), "saved": each.saved_at[:10], "model": isinstance(each, SavedModel)}
+        step = Step(titles[node], tuple(parents), rows=each.rows, **known)
         found.append(_as_it_is_now(step, each.name.lower(), touched, stale) if node in newest else step)
     return found
 
@@ -166,6 +168,8 @@ def _as_it_is_now(step: Step, key: str, touched: Mapping[str, int] | None, stale
 
 
 def _note(saved: Saved) -> str:
+    if isinstance(saved, SavedModel):
+        return saved.short
     return saved.semantics if saved.granularity == "rows" else f"{saved.semantics}, values"
 
 

@@ -35,7 +35,13 @@ class Asked(Protocol):
     """Answers questions; arguments and errors are those of `ForwardLineage`."""
 
     def backward(
-        self, result: str, where: str | None = None, *, rows: Numbers = None, table: str | None = None
+        self,
+        result: str,
+        where: str | None = None,
+        *,
+        rows: Numbers = None,
+        table: str | None = None,
+        through: str = "all",
     ) -> Rows:
         """Return the base rows that rows of a result were made of."""
 
@@ -108,10 +114,16 @@ def asked_of(lineage: ForwardLineage) -> Asked:
 
     class _OfSession:
         def backward(
-            self, result: str, where: str | None = None, *, rows: Numbers = None, table: str | None = None
+            self,
+            result: str,
+            where: str | None = None,
+            *,
+            rows: Numbers = None,
+            table: str | None = None,
+            through: str = "all",
         ) -> Rows:
             with spark_progress(lineage.spark, "asking"):
-                return FrameRows(lineage.backward(result, where, rows=rows, table=table))
+                return FrameRows(lineage.backward(result, where, rows=rows, table=table, through=through))
 
         def forward(self, table: str, where: str | None = None, *, ids: Numbers = None, result: str) -> Rows:
             with spark_progress(lineage.spark, "asking"):

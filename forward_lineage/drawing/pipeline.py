@@ -31,7 +31,7 @@ from forward_lineage.drawing.layered import Layout, lay_out
 _MARGIN, _GAP, _BETWEEN, _PAD = 24.0, 20.0, 64.0, 11.0
 _LINE, _BAR = 14.0, 5.0
 _LONGEST = 32  # characters of a name
-_TABLE, _RESULT, _TOUCHED = "#eeeeee", "#e8f3fb", "#fdeee2"
+_TABLE, _RESULT, _MODEL, _TOUCHED = "#eeeeee", "#e8f3fb", "#f0ebf8", "#fdeee2"
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Step:
         touched: how many of them an impact touches (in a base table: are suspected); None when none was asked for.
         stale: whether something it was computed from has changed since.
         saved: the day on which it was saved, if it is a result.
+        model: whether it is a fitted model, whose rows are its parts.
 
     """
 
@@ -58,10 +59,12 @@ class Step:
     touched: int | None = None
     stale: bool = False
     saved: str = ""
+    model: bool = False
 
     def lines(self) -> list[str]:
         """The text below the name."""
-        rows = "" if self.rows is None else f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
+        unit = "part" if self.model else "row"
+        rows = "" if self.rows is None else f"{self.rows:,} {unit}{'' if self.rows == 1 else 's'}"
         lines = [" · ".join(part for part in (rows, self.note) if part)]
         if self.touched:
             lines.append(f"{self.touched:,} {'suspected' if self.base else 'touched'}")
@@ -189,15 +192,15 @@ class Sheet:
             self._bar(x + _PAD, y + _PAD - 2, width - 2 * _PAD, step.touched / step.rows)
 
     def _frame(self, x: float, y: float, width: float, height: float, step: Step) -> None:
-        fill = _TOUCHED if step.touched else _TABLE if step.base else _RESULT
+        fill = _TOUCHED if step.touched else _TABLE if step.base else _MODEL if step.model else _RESULT
         edge = ORANGE if step.touched else FAINT if step.base else BLUE
-        rounding = 0.01 if step.base else 7
+        shape = "roundtooth,tooth_size=4" if step.model else f"round,rounding_size={0.01 if step.base else 7}"
         self.canvas.add(
             FancyBboxPatch(
                 (x, y),
                 width,
                 height,
-                boxstyle=f"round,pad=0,rounding_size={rounding}",
+                boxstyle=f"{shape},pad=0",
                 facecolor=fill,
                 edgecolor=edge,
                 linewidth=2.4 if step.touched else 1.1,
@@ -213,6 +216,8 @@ class Sheet:
 
     def _legend_entries(self) -> list[tuple[str, Step]]:
         entries = [("base table", Step("", base=True)), ("saved result", Step(""))]
+        if any(step.model for step in self.steps.values()):
+            entries.append(("model", Step("", model=True)))
         if self.asked:
             entries.append(("touched; the bar is the share of its rows", Step("", touched=1)))
         if any(step.stale for step in self.steps.values()):

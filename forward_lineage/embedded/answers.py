@@ -17,7 +17,6 @@ from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.store.asking.pipeline import Touched
 
 _ROW_ID = "row_id"
-_IMPACT = ("result", "rows_touched", "rows", "path")
 
 
 @dataclass(frozen=True)
@@ -80,15 +79,18 @@ class Impact:
     Attributes:
         touched: each result.
         trusted: tables that are taken on trust.
+        facts: columns with their types, and rows, as `ForwardLineage.impact` has them.
 
     """
 
     touched: tuple[Touched, ...]
     trusted: tuple[str, ...]
+    facts: tuple[dict[str, str], list[tuple[str | int | None, ...]]]
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the rows that `ForwardLineage.impact` has."""
-        return [dict(zip(_IMPACT, each.facts(), strict=True)) for each in self.touched]
+        columns, rows = self.facts
+        return [dict(zip(columns, each, strict=True)) for each in rows]
 
 
 @dataclass(frozen=True)

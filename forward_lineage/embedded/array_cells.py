@@ -1,4 +1,4 @@
-"""The cells of a saved array as rows of a file, as `parquet_rows` has those of Parquet."""
+"""The cells of a saved array, or parts of a model, as rows of a file, as `parquet_rows` has those of Parquet."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from forward_lineage.store.library.cells import cell_rows
+from forward_lineage.store.library.cells import thing_rows
 from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_model import SavedModel
 
 _AT_ONCE = 1 << 20  # cells that conditions are decided over at a time
 
 
 @dataclass(frozen=True)
 class CellRows:
-    """The cells of an array; the methods are those of `DataFileRows`.
+    """The cells of an array, or the parts of a model; the methods are those of `DataFileRows`.
 
     Attributes:
-        saved: the array.
+        saved: the array or model.
         first: the number of its first cell.
 
     """
 
-    saved: SavedArray
+    saved: SavedArray | SavedModel
     first: int = 0
 
     @property
     def path(self) -> str:
         """Where the cells are."""
-        return str(self.saved.folder / self.saved.file.path)
+        return str(self.saved.folder / self.saved.content_files[0].path)
 
     @property
     def rows(self) -> int:
@@ -46,4 +47,4 @@ class CellRows:
 
     def picked(self, places: npt.NDArray[np.int64], columns: Mapping[str, pa.DataType]) -> pa.Table:
         """Return cells by their numbers, ascending."""
-        return cell_rows(self.saved, places).select(list(columns)).cast(pa.schema(list(columns.items())))
+        return thing_rows(self.saved, places).select(list(columns)).cast(pa.schema(list(columns.items())))

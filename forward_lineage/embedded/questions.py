@@ -18,18 +18,20 @@ from forward_lineage.store.asking.ancestors import (
     Edge,
     all_rows,
     ancestor,
+    checked_through,
     numbers_of,
     refuse_both,
     steps_of,
 )
-from forward_lineage.store.asking.pipeline import Pipeline
+from forward_lineage.store.asking.pipeline import Pipeline, facts_of
 from forward_lineage.store.asking.walks import Walks
-from forward_lineage.store.library.cells import cell_columns
+from forward_lineage.store.library.cells import thing_columns
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_model import SavedModel
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.lineage_set import LineageSet
 
@@ -49,7 +51,13 @@ class Questions:
         self._walks = Walks(self.library, self.tables)
 
     def backward(
-        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+        self,
+        result: str,
+        where: str | None = None,
+        *,
+        rows: Iterable[int] | None = None,
+        table: str | None = None,
+        through: str = "all",
     ) -> PickedRows:
         """Return the base rows that rows of a result were made of."""
         saved = self.library.saved(result)
@@ -61,7 +69,7 @@ class Questions:
             numbers = numbers_of(saved, rows)
         else:
             numbers = all_rows(saved) if where is None else _conditioned(_rows_of(saved), where)
-        reached = self._walks.back(pipeline, saved, numbers, name)
+        reached = self._walks.back(pipeline, saved, numbers, name, checked_through(through))
         edge = reached.edges[0][1]
         if edge.is_result:
             # The newest has the rows of the others, perhaps more behind them.
@@ -88,7 +96,8 @@ class Questions:
         seeds = self._seeds(where, ids)
         found = self._walks.impact(table, seeds)
         seeds.check_still()
-        return Impact(tuple(found), self._on_trust(self.library.all_saved(), table))
+        saved = self.library.all_saved()
+        return Impact(tuple(found), self._on_trust(saved, table), facts_of(found, saved))
 
     def stale(self) -> Stale:
         """Return the results that were made of something that has changed since."""
@@ -179,8 +188,8 @@ def _conditioned(rows: Identified, where: str) -> LineageSet:
 
 def _rows_of(saved: Saved) -> Identified:
     check_row_files(saved)
-    if isinstance(saved, SavedArray):
-        return Identified(saved.name, cell_columns(saved), (CellRows(saved),))
+    if isinstance(saved, SavedArray | SavedModel):
+        return Identified(saved.name, thing_columns(saved), (CellRows(saved),))
     if not isinstance(saved, SavedResult):
         raise NeedsSpark(f"{saved.name}, a saved {saved.called}")
     files = [DataFileRows(str(saved.folder / each.path), each.rows, each.first_row) for each in saved.row_files]

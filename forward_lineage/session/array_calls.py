@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -14,6 +14,8 @@ from forward_lineage.store.asking.ancestors import refuse_both
 from udafs.errors import BadArgumentError, NotSavedError
 
 if TYPE_CHECKING:  # most sessions do without arrays, and importing them takes as long as a question
+    from pyspark.sql import DataFrame
+
     from forward_lineage.arrays import TrackedArray
     from forward_lineage.arrays.cells import Chosen
     from forward_lineage.store.arrays.saving import SavedArrays
@@ -23,6 +25,7 @@ class ArrayCalls:
     """The calls of `ForwardLineage` about arrays. docs/arrays.md describes tracked arrays."""
 
     _parts: Parts
+    save: Callable[..., Any]
 
     def array(self, name: str, version: int | None = None) -> TrackedArray:
         """Return a saved array, tracked: what you make of it and save knows that it was made of this version.
@@ -43,20 +46,29 @@ class ArrayCalls:
         """
         return arrays_of(self._parts).read(name, version)
 
-    def to_array(self, result: str, columns: Sequence[str] | None = None, version: int | None = None) -> TrackedArray:
-        """Return columns of a saved result as a tracked matrix: axis 0 is its rows, axis 1 the columns.
+    def to_array(
+        self,
+        result: str | DataFrame,
+        columns: Sequence[str] | None = None,
+        version: int | None = None,
+        *,
+        name: str | None = None,
+    ) -> TrackedArray:
+        """Return columns of a saved result, or of a DataFrame, as a tracked matrix: axis 0 is its rows, axis 1 columns.
 
         Each cell was made of its row, whichever column it is in. NULL becomes NaN in columns of floating-point numbers.
         The array has the type that holds all columns.
 
         Args:
-            result: its name.
+            result: its name; or a DataFrame, of `sql` or a plain one of registered tables. It is computed once, rows
+                together with their lineage, and saved as `name`.
             columns: names of columns, in order; all when not given.
             version: one that was kept; the newest when not given.
+            name: under which a DataFrame is saved.
 
         Raises:
-            LineageError: there is no such result or column. A column has no numbers, or NULL where no NaN can stand;
-                then you are told the cast to write.
+            LineageError: there is no such result or column; or a DataFrame cannot be saved, see `save`. A column has
+                no numbers, or NULL where no NaN can stand; then you are told the cast to write.
 
         Examples:
             >>> import numpy as np
@@ -69,6 +81,17 @@ class ArrayCalls:
             LineageSet({1, 2, 3})
 
         """
+        if not isinstance(result, str):
+            if name is None or version is not None:
+                raise BadArgumentError(
+                    "rows of a DataFrame are saved with their lineage, as a new version of a result",
+                    instead='Write lineage.to_array(frame, columns, name="features").',
+                )
+            return arrays_of(self._parts).of_result(self.save(result, name).name, columns)
+        if name is not None:
+            raise BadArgumentError(
+                f"name= is for a DataFrame, and {result} is saved already", instead="Leave name= out."
+            )
         return arrays_of(self._parts).of_result(result, columns, version)
 
 

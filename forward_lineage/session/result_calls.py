@@ -19,6 +19,7 @@ from forward_lineage.session.array_calls import (
     save_as_table,
 )
 from forward_lineage.session.components import Parts
+from forward_lineage.session.model_calls import note_prediction
 from forward_lineage.session.save_again import noted_rerun, save_and_tell
 from forward_lineage.session.stopping import says_what_is_kept
 from forward_lineage.spark.planning import Arguments
@@ -101,9 +102,11 @@ class ResultCalls:
             others = {"encoding": encoding != "auto", "tables": tables is not None, "where": bool(where), "args": args}
             foreseen_at_all = {"workload": workload, "partition_by": partition_by, "cube": cube}
             refuse_query_options({**others, "capture": capture != "now", **foreseen_at_all})
-            return arrays_of(self._parts).save(
+            array = arrays_of(self._parts).save(
                 df_or_sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions
             )
+            note_prediction(self._parts, df_or_sql, array)
+            return array
         given = cast(DataFrame | str, df_or_sql)
         scope = Scope.of(tables, where, capture)
         traced = isinstance(given, DataFrame) and LINEAGE_COLUMN in given.columns
@@ -168,7 +171,7 @@ class ResultCalls:
     def results(self) -> list[SavedResult]:
         """Return the newest version of every saved result, by name. Results with a damaged manifest are left out.
 
-        Saved arrays are no results, since no query can read them.
+        Saved arrays and models are no results, since no query can read them.
 
         Examples:
             >>> "by_item" in [saved.name for saved in lineage.results()]
@@ -235,6 +238,7 @@ class ResultCalls:
         rows: Iterable[int] | None = None,
         table: str | None = None,
         cells: Chosen = None,
+        through: str = "all",
     ) -> DataFrame:
         """Return the base rows that rows of a saved result, or cells of a saved array, were made of.
 
@@ -246,6 +250,7 @@ class ResultCalls:
             table: a table that the result was made of, directly or through other saved results, or one of these. You
                 may leave it out if there is one base table only.
             cells: of an array: an index or slices as between brackets, a mask, or an array of places.
+            through: ``"row"`` for paths that meet no model, ``"model"`` for those that do, ``"all"`` for both.
 
         Returns:
             the table's columns after a column ``row_id``, in the order of the ids; the values of a result that was
@@ -265,7 +270,7 @@ class ResultCalls:
 
         """
         rows = chosen_numbers(self._parts, result, "rows=", rows, cells)
-        return as_answer(self._parts.questions.backward(result, where, rows=rows, table=table))
+        return as_answer(self._parts.questions.backward(result, where, rows=rows, table=table, through=through))
 
     def backward_ids(
         self,
@@ -275,6 +280,7 @@ class ResultCalls:
         rows: Iterable[int] | None = None,
         table: str | None = None,
         cells: Chosen = None,
+        through: str = "all",
     ) -> LineageSet:
         """Return the ids of the rows that `backward` would return; with ``rows=`` no Spark job runs.
 
@@ -284,7 +290,7 @@ class ResultCalls:
 
         """
         rows = chosen_numbers(self._parts, result, "rows=", rows, cells)
-        return self._parts.questions.backward_ids(result, where, rows=rows, table=table)
+        return self._parts.questions.backward_ids(result, where, rows=rows, table=table, through=through)
 
     def forward(
         self,
@@ -294,6 +300,7 @@ class ResultCalls:
         ids: Iterable[int] | None = None,
         result: str,
         cells: Chosen = None,
+        through: str = "all",
     ) -> DataFrame:
         """Return the rows of a saved result that were made of some rows of a table.
 
@@ -304,6 +311,7 @@ class ResultCalls:
             ids: the ids of the rows.
             result: the result's name.
             cells: of a saved array in place of a table, as for `backward`.
+            through: as for `backward`.
 
         Returns:
             the result's columns after a column ``row_id``, the number of the row, in the order of these.
@@ -321,7 +329,7 @@ class ResultCalls:
 
         """
         ids = chosen_numbers(self._parts, table, "ids=", ids, cells)
-        return as_answer(self._parts.questions.forward(table, where, ids=ids, result=result))
+        return as_answer(self._parts.questions.forward(table, where, ids=ids, result=result, through=through))
 
     def forward_ids(
         self,
@@ -331,6 +339,7 @@ class ResultCalls:
         ids: Iterable[int] | None = None,
         result: str,
         cells: Chosen = None,
+        through: str = "all",
     ) -> LineageSet:
         """Return the numbers of the rows that `forward` would return; with ``ids=`` no Spark job runs.
 
@@ -340,7 +349,7 @@ class ResultCalls:
 
         """
         ids = chosen_numbers(self._parts, table, "ids=", ids, cells)
-        return self._parts.questions.forward_ids(table, where, ids=ids, result=result)
+        return self._parts.questions.forward_ids(table, where, ids=ids, result=result, through=through)
 
     def impact(
         self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, cells: Chosen = None
@@ -357,7 +366,8 @@ class ResultCalls:
             ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``. Each result comes after those that it was
             made of. The shortest way to it is in `path`, e.g. ``sales → revenue → report``. `rows_touched` is NULL if
             rows that a result was made of are gone, and a condition cannot find them. A warning names the results to
-            save again.
+            save again. Where a path leads through a model, a column ``through STRING`` says of each result how many
+            rows are touched by row, and how many through which model.
 
         Raises:
             LineageError: as for `forward`, whichever result it is about; a ChangedError only if it is about all.

@@ -13,6 +13,7 @@ from forward_lineage.session.array_calls import ArrayCalls
 from forward_lineage.session.components import parts_of
 from forward_lineage.session.ended_calls import says_why_it_ends
 from forward_lineage.session.explain_calls import ExplainCalls
+from forward_lineage.session.model_calls import ModelCalls
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
 from forward_lineage.session.result_calls import ResultCalls
@@ -34,6 +35,7 @@ class ForwardLineage(
     QueryCalls,
     ResultCalls,
     ArrayCalls,
+    ModelCalls,
     UpdateCalls,
     ExplainCalls,
     ViewCalls,

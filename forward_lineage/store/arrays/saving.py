@@ -27,6 +27,7 @@ from forward_lineage.store.library.cells import read_cells
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.made_of import RowFile, SegmentEntry, Stage, StageLineage, TableLineage, TracedTable
 from forward_lineage.store.library.row_files import row_file
+from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_array import TYPES, SavedArray
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.tasks import write_segment
@@ -55,8 +56,10 @@ class SavedArrays:
         saved = self._library.saved(name, version)
         if not isinstance(saved, SavedArray):
             raise NotSavedError(
-                f"{saved.name} is a saved result, and no array",
-                instead=f"lineage.to_array({saved.name!r}, columns=[…]) makes an array of its columns.",
+                f"{saved.name} is a saved {saved.called}, and no array",
+                instead=f"lineage.to_array({saved.name!r}, columns=[…]) makes an array of its columns."
+                if isinstance(saved, SavedResult)
+                else f"lineage.{saved.called}({saved.name!r}) returns it.",
             )
         array = track(read_cells(saved), saved.name)
         note_origin(array.node, Origin(self._home, saved.name, saved.version))
@@ -82,14 +85,14 @@ class SavedArrays:
         keep_versions: bool = False,
     ) -> SavedArray:
         """See `ForwardLineage.save`."""
-        self._check(name, semantics, mode)
+        check_may_save(self._library, self._registrations, SavedArray, name, semantics=semantics, mode=mode)
         node = array.node if isinstance(array, TrackedArray) else None
         values = plain_cells(array)
         lineage = lineage_of(node, self._home, semantics)
 
         def draft(newest: int) -> SavedArray:
             if newest and mode == "error":
-                self._check_not_saved(name)
+                check_not_saved(self._library, SavedArray, name)
             return saved
 
         with self._library.writing(name) as folder:
@@ -115,23 +118,40 @@ class SavedArrays:
             note_origin(node, Origin(self._home, found.name, found.version, was_read=False))
         return found
 
-    def _check(self, name: str, semantics: str, mode: str) -> None:
-        check_name(name)
-        if semantics not in ("data", "control"):
-            raise BadArgumentError(f"semantics={semantics!r} is not known", instead='Say "data" or "control".')
-        if mode not in ("overwrite", "error"):
-            raise BadArgumentError(f"mode={mode!r} is not known of arrays", instead="Use one of overwrite, error.")
-        self._library.check_kind(name, SavedArray)
-        if self._registrations.latest(name) is not None:
-            raise NameTakenError(f"{name} is a registered table", instead="Save the array under another name.")
-        if mode == "error":
-            self._check_not_saved(name)
 
-    def _check_not_saved(self, name: str) -> None:
-        if self._library.find(name) is not None:
-            raise NameTakenError(
-                f"there is a saved array {name} already", instead='Say mode="overwrite", or choose another name.'
-            )
+def check_may_save(
+    library: Library, registrations: Registrations, kind: type[Saved], name: str, *, semantics: str, mode: str
+) -> None:
+    """Check what a user says when an array or model is saved.
+
+    Raises:
+        BadArgumentError: the name, the semantics or the mode cannot be.
+        NameTakenError: the name is that of something else.
+
+    """
+    check_name(name)
+    if semantics not in ("data", "control"):
+        raise BadArgumentError(f"semantics={semantics!r} is not known", instead='Say "data" or "control".')
+    if mode not in ("overwrite", "error"):
+        raise BadArgumentError(f"mode={mode!r} is not known of {kind.called}s", instead="Use one of overwrite, error.")
+    library.check_kind(name, kind)
+    if registrations.latest(name) is not None:
+        raise NameTakenError(f"{name} is a registered table", instead=f"Save the {kind.called} under another name.")
+    if mode == "error":
+        check_not_saved(library, kind, name)
+
+
+def check_not_saved(library: Library, kind: type[Saved], name: str) -> None:
+    """Check that nothing is saved under a name.
+
+    Raises:
+        NameTakenError: something is.
+
+    """
+    if library.find(name) is not None:
+        raise NameTakenError(
+            f"there is a saved {kind.called} {name} already", instead='Say mode="overwrite", or choose another name.'
+        )
 
 
 def rows_behind(saved: SavedResult, shape: Shape) -> BoxRelation:

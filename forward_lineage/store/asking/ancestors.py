@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from forward_lineage.spark.names import split_name
-from forward_lineage.store.asking.pipeline import Pipeline
+from forward_lineage.store.asking.pipeline import Pipeline, Through
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.saved import Saved
@@ -131,6 +131,18 @@ def numbers_of(saved: Saved, rows: Iterable[int]) -> LineageSet:
             instead=f"lineage.rows({saved.name!r}) shows the rows that there are, with their numbers.",
         )
     return numbers
+
+
+def checked_through(through: str) -> Through:
+    """Return which paths count, as a user says it.
+
+    Raises:
+        BadArgumentError: it is no such word.
+
+    """
+    if through not in ("row", "model", "all"):
+        raise BadArgumentError(f"through={through!r} is not known", instead='Say "row", "model" or "all".')
+    return cast(Through, through)
 
 
 def refuse_both(one: str, first: object, two: str, second: object) -> None:

@@ -15,15 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from forward_lineage.relations.algebra import compose, empty, union
 from forward_lineage.relations.relation import LineageRelation, united
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.saved import Saved
+from forward_lineage.store.library.saved_model import SavedModel
 from udafs.errors import ChangedError, DamagedError, LineageError, NotSavedError, NotTracedError, Position
 from udafs.lineage_set import LineageSet
 
+Through = Literal["row", "model", "all"]
+"""Which paths count: those that meet no model, those that do, or all."""
 Node = tuple[str, int]  # a result's name in lower case, and its version
 #: Says which ids of an edge stand for the seeds; None where the edge does not lead to where the seeds are.
 Seeds = Callable[[Saved, TracedTable], LineageSet | None]
@@ -77,17 +81,58 @@ class Touched:
         result: the result.
         rows: the rows that were made of a suspected row; None where that cannot be told.
         path: names from the table to the result, along the shortest path that passes something on.
+        by_row: those of the rows that a path without a model leads to.
+        by_model: for each model that is the last one on a path, the rows that such paths lead to.
 
     """
 
     result: Saved
     rows: LineageSet | None
     path: tuple[str, ...]
+    by_row: LineageSet = field(default_factory=LineageSet)
+    by_model: Mapping[str, LineageSet] = field(default_factory=dict)
+
+    def through(self, through: Through) -> LineageSet | None:
+        """Return the rows that paths of one kind lead to."""
+        return self.rows if through == "all" or self.rows is None else self._of_kind(through)
+
+    def _of_kind(self, through: Through) -> LineageSet:
+        return self.by_row if through == "row" else united(self.by_model.values())
+
+    def how(self) -> str:
+        """Say how many rows are touched through the row itself, and through which model, without listing any."""
+        ways = {"by row": self.by_row, **{f"through {model}": rows for model, rows in self.by_model.items()}}
+        return "; ".join(f"{self._counted(rows)}, {way}" for way, rows in ways.items() if rows)
+
+    def _counted(self, rows: LineageSet) -> str:
+        unit = f"{self.result.counted_in}{'' if len(rows) == 1 else 's'}"
+        every = "all " if len(rows) == self.result.rows > 1 else ""
+        return f"{every}{len(rows):,} {unit}"
 
     def facts(self) -> tuple[str, int | None, int, str]:
         """Return name, number of rows that are touched, number of rows, and the path."""
         touched = None if self.rows is None else len(self.rows)
         return self.result.name, touched, self.result.rows, " → ".join(self.path)
+
+
+_FACTS = {"result": "STRING", "rows_touched": "BIGINT", "rows": "BIGINT", "path": "STRING"}
+
+
+def facts_of(
+    touched: Sequence[Touched], saved: Iterable[Saved]
+) -> tuple[dict[str, str], list[tuple[str | int | None, ...]]]:
+    """Return the columns of an impact with their types, and its rows.
+
+    Where a model is saved, a column ``through`` says of each result how it is touched.
+
+    Args:
+        touched: what is touched.
+        saved: everything that is saved.
+
+    """
+    if not any(each.by_model for each in touched) and not any(isinstance(each, SavedModel) for each in saved):
+        return _FACTS, [each.facts() for each in touched]
+    return {**_FACTS, "through": "STRING"}, [(*each.facts(), each.how()) for each in touched]
 
 
 class Pipeline:
@@ -163,8 +208,14 @@ class Pipeline:
 
     # ------------------------------------------------------------ questions
 
-    def backward(self, result: Saved, rows: LineageSet, table: str) -> Reached:
+    def backward(self, result: Saved, rows: LineageSet, table: str, through: Through = "all") -> Reached:
         """Trace rows of a result back to a table, however many steps away.
+
+        Args:
+            result: the result.
+            rows: which rows.
+            table: the table.
+            through: which paths count.
 
         Raises:
             DamagedError: a segment is damaged.
@@ -172,19 +223,37 @@ class Pipeline:
 
         """
         leading = self.leading_to(table)
-        asked = {node_of(result): rows}
+        start = through == "model" and isinstance(result, SavedModel)
+        #: By node the rows that were reached, and whether on a path that met a model; with "all" nobody asks.
+        asked: dict[Node, dict[bool, LineageSet]] = {node_of(result): {start: rows}}
         reached = Reached()
         for node in reversed(self.nodes):
             if node not in asked:
                 continue
             saved = self.nodes[node]
             for edge, below in self._ways(saved, table, leading):
-                ids = self.library.relation(saved, edge).backward(asked[node]) if asked[node] else LineageSet()
+                relation = self.library.relation(saved, edge)
+                meets = through != "all" and self._leads_to_model(edge)
+                found = LineageSet()
+                for met, mine in asked[node].items():
+                    if through == "row" and meets:
+                        continue
+                    ids = relation.backward(mine) if mine else LineageSet()
+                    if below is not None:
+                        there = asked.setdefault(below, {})
+                        there[met or meets] = there.get(met or meets, LineageSet()) | ids
+                    elif through != "model" or met or meets:
+                        found |= ids
                 if below is None:
-                    reached.edges.append((saved, edge, ids))
-                else:
-                    asked[below] = asked.get(below, LineageSet()) | ids
+                    reached.edges.append((saved, edge, found))
+        if not reached.edges:  # no path of the kind leads there
+            reached.edges = [
+                (saved, edge, LineageSet()) for saved in self.nodes.values() for edge, _ in self._ways(saved, table, ())
+            ]
         return reached
+
+    def _leads_to_model(self, edge: TracedTable) -> bool:
+        return edge.is_result and isinstance(self.nodes.get((edge.name.lower(), edge.version)), SavedModel)
 
     def forward(self, table: str, seeds: Seeds, blocked: dict[Node, BlockedError] | None = None) -> dict[Node, Touched]:
         """Trace suspected rows of a table to every result here.
@@ -208,15 +277,14 @@ class Pipeline:
         for node, saved in self.nodes.items():
             try:
                 self._refuse_blocked(saved, table, refused)
-                found = [each for each in self._touched(saved, table, seeds, touched) if each[0]]
+                found = [each for each in self._touched(saved, table, seeds, touched) if each.rows]
             except BlockedError as error:
                 if blocked is None:
                     raise
                 blocked[node] = error
                 continue
             if found:
-                shortest = min((path for _, path in found), key=len)
-                touched[node] = Touched(saved, united(rows for rows, _ in found), (*shortest, saved.name))
+                touched[node] = _together(saved, found)
         return touched
 
     def _refuse_blocked(self, saved: Saved, table: str, blocked: Mapping[Node, BlockedError]) -> None:
@@ -224,14 +292,27 @@ class Pipeline:
             if below is not None:
                 raise blocked[below]
 
-    def _touched(
-        self, saved: Saved, table: str, seeds: Seeds, touched: Mapping[Node, Touched]
-    ) -> Iterator[tuple[LineageSet, tuple[str, ...]]]:
-        """Yield the rows of a result that are touched over each of its edges, and the names on the way to it."""
+    def _touched(self, saved: Saved, table: str, seeds: Seeds, touched: Mapping[Node, Touched]) -> Iterator[Touched]:
+        """Yield what is touched over each edge of a result; the path ends below it."""
         for edge, below in self._ways(saved, table, touched):
-            ids = seeds(saved, edge) if below is None else touched[below].rows
-            rows = self.library.relation(saved, edge).forward(ids) if ids else LineageSet()
-            yield rows, (edge.name,) if below is None else touched[below].path
+            relation, model = self.library.relation(saved, edge), self._leads_to_model(edge)
+
+            def up(ids: LineageSet | None, relation: LineageRelation = relation) -> LineageSet:
+                return relation.forward(ids) if ids else LineageSet()
+
+            if below is None:
+                rows = up(seeds(saved, edge))
+                yield Touched(saved, rows, (edge.name,), *(((LineageSet(), {edge.name: rows})) if model else (rows,)))
+                continue
+            under = touched[below]
+            rows = up(under.rows)
+            if model:
+                yield Touched(saved, rows, under.path, LineageSet(), {edge.name: rows})
+            elif not under.by_model:
+                yield Touched(saved, rows, under.path, rows)
+            else:
+                by_model = {name: up(mine) for name, mine in under.by_model.items()}
+                yield Touched(saved, rows, under.path, up(under.by_row), by_model)
 
     def relation(self, result: Saved, table: str) -> LineageRelation:
         """Return the lineage of a result in a table, however many steps away, as one relation: a relational product.
@@ -265,6 +346,20 @@ class Pipeline:
                 if edge.granules:
                     raise ends_in_values(saved, edge, table)
                 yield edge, below
+
+
+def _together(saved: Saved, found: Sequence[Touched]) -> Touched:
+    """What is touched over all edges of a result."""
+    shortest = min((each.path for each in found), key=len)
+    models = dict.fromkeys(name for each in found for name in each.by_model)
+    by_model = {name: united(each.by_model[name] for each in found if name in each.by_model) for name in models}
+    return Touched(
+        saved,
+        united(each.rows for each in found if each.rows is not None),
+        (*shortest, saved.name),
+        united(each.by_row for each in found),
+        by_model,
+    )
 
 
 def node_of(saved: Saved) -> Node:

@@ -17,16 +17,20 @@ from forward_lineage.store.asking.ancestors import (
     Edge,
     all_rows,
     ancestor,
+    checked_through,
     numbers_of,
     refuse_both,
     steps_of,
 )
+from forward_lineage.store.asking.leaks import Leak
 from forward_lineage.store.asking.pipeline import (
     BlockedError,
     Pipeline,
     Reached,
     Seeds,
+    Through,
     Touched,
+    facts_of,
 )
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
@@ -64,16 +68,28 @@ class Questions:
     # ------------------------------------------------------------ backward
 
     def backward_ids(
-        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+        self,
+        result: str,
+        where: str | None = None,
+        *,
+        rows: Iterable[int] | None = None,
+        table: str | None = None,
+        through: str = "all",
     ) -> LineageSet:
         """See `ForwardLineage.backward_ids`."""
-        return self._backward(result, where, rows, table)[0].ids
+        return self._backward(result, where, rows, table, checked_through(through))[0].ids
 
     def backward(
-        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+        self,
+        result: str,
+        where: str | None = None,
+        *,
+        rows: Iterable[int] | None = None,
+        table: str | None = None,
+        through: str = "all",
     ) -> DataFrame:
         """See `ForwardLineage.backward`."""
-        reached, saved = self._backward(result, where, rows, table)
+        reached, saved = self._backward(result, where, rows, table, checked_through(through))
         answer = self.rows_of(saved, reached, reached.ids)
         return answer.drop(answer.columns[0]) if reached.edges[0][1].granules else answer
 
@@ -111,10 +127,10 @@ class Questions:
         return self._walks.steps_to([saved], table)
 
     def _backward(
-        self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
+        self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None, through: Through
     ) -> tuple[Reached, Saved]:
         saved = self._library.saved(result)
-        return self.traced_back(saved, self._row_numbers(saved, where, rows), table), saved
+        return self.traced_back(saved, self._row_numbers(saved, where, rows), table, through=through), saved
 
     def traced_back(
         self,
@@ -122,6 +138,7 @@ class Questions:
         rows: LineageSet,
         table: str | None,
         around: Callable[[], frozenset[str]] = frozenset,
+        through: Through = "all",
     ) -> Reached:
         """Return what rows of a version of a result were made of.
 
@@ -130,6 +147,7 @@ class Questions:
             rows: which rows.
             table: the table; None for the only one.
             around: gives the conditions that are demanded of the table's rows: others may be left out.
+            through: which paths count.
 
         Raises:
             LineageError: as for `ForwardLineage.backward`.
@@ -138,9 +156,9 @@ class Questions:
         pipeline = Pipeline(self._library, [saved])
         name = ancestor(pipeline, saved, table)
         within = self._captured_within(saved, name, steps_of(pipeline, name), around)
-        if within is not None:
+        if within is not None and through != "model":
             return Reached([(saved, within, self._library.lineage.relation_within(saved, within).backward(rows))])
-        return self._walks.back(pipeline, saved, rows, name)
+        return self._walks.back(pipeline, saved, rows, name, through)
 
     def _captured_within(
         self, saved: Saved, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]
@@ -168,38 +186,50 @@ class Questions:
     # ------------------------------------------------------------ forward
 
     def forward_ids(
-        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
+        self,
+        table: str,
+        where: str | None = None,
+        *,
+        ids: Iterable[int] | None = None,
+        result: str,
+        through: str = "all",
     ) -> LineageSet:
         """See `ForwardLineage.forward_ids`."""
-        return self._forward(table, where, ids, result)[1]
+        return self._forward(table, where, ids, result, checked_through(through))[1]
 
     def forward(
-        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
+        self,
+        table: str,
+        where: str | None = None,
+        *,
+        ids: Iterable[int] | None = None,
+        result: str,
+        through: str = "all",
     ) -> DataFrame:
         """See `ForwardLineage.forward`."""
-        saved, rows = self._forward(table, where, ids, result)
+        saved, rows = self._forward(table, where, ids, result, checked_through(through))
         answer = IdentifiedRows.of_saved(self._spark, saved, rows).pick(rows)
         return self._on_trust(answer, self.steps_to(saved, table))
 
     def _forward(
-        self, table: str, where: str | None, ids: Iterable[int] | None, result: str
+        self, table: str, where: str | None, ids: Iterable[int] | None, result: str, through: Through
     ) -> tuple[Saved, LineageSet]:
         saved = self._library.saved(result)
-        return saved, self.traced_forward(table, self._seeds(where, ids), saved)
+        return saved, self.traced_forward(table, self._seeds(where, ids), saved, through)
 
-    def traced_forward(self, table: str, seeds: Seeds, saved: Saved) -> LineageSet:
+    def traced_forward(self, table: str, seeds: Seeds, saved: Saved, through: Through = "all") -> LineageSet:
         """Return the rows of a version of a result that were made of some rows of a table.
 
         Raises:
             LineageError: as for `ForwardLineage.forward`.
 
         """
-        return self._walks.forth(table, seeds, saved)
+        return self._walks.forth(table, seeds, saved, through)
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
         """See `ForwardLineage.impact`."""
-        found = [each.facts() for each in self.impacted(table, where, ids=ids)]
-        answer = self._spark.createDataFrame(found, "result STRING, rows_touched BIGINT, rows BIGINT, path STRING")
+        columns, found = facts_of(self.impacted(table, where, ids=ids), self._library.all_saved())
+        answer = self._spark.createDataFrame(found, ", ".join(f"{name} {kind}" for name, kind in columns.items()))
         return self._on_trust(answer, self._walks.steps_to(self._library.all_saved(), table))
 
     def impacted(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> list[Touched]:
@@ -276,6 +306,10 @@ class Questions:
             except BlockedError:
                 found.append(saved.name)
         return found
+
+    def leaks(self, name: str) -> list[Leak]:
+        """See `ForwardLineage.leaks`."""
+        return self._walks.leaks(self._library.saved(name))
 
     def stale(self) -> DataFrame:
         """See `ForwardLineage.stale`."""

@@ -21,10 +21,11 @@ from forward_lineage.spark.names import data_source, in_backticks, quoted
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
 from forward_lineage.spark.versions import arrow_frame, arrow_table
-from forward_lineage.store.library.cells import cell_rows
+from forward_lineage.store.library.cells import thing_rows
 from forward_lineage.store.library.row_files import ROW_NUMBER, files_as_read, rows_as_read
 from forward_lineage.store.library.saved import SAVE_AGAIN, Saved
 from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_model import SavedModel
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.tracing.restricting import depends_on
 from udafs.errors import InternalError, Position, SparkError
@@ -107,7 +108,7 @@ class IdentifiedRows:
 
     @classmethod
     def of_saved(cls, spark: SparkSession, saved: Saved, ids: LineageSet | None = None) -> IdentifiedRows:
-        """Return the rows of a version of a saved thing: of an array its cells, see `cell_columns`.
+        """Return the rows of a version of a saved thing: of an array its cells, of a model its parts.
 
         Args:
             spark: the session.
@@ -120,10 +121,10 @@ class IdentifiedRows:
         """
         if isinstance(saved, SavedResult):
             return cls.of_result(spark, saved)
-        if not isinstance(saved, SavedArray):
+        if not isinstance(saved, SavedArray | SavedModel):
             raise InternalError(f"{saved.name} is a saved {saved.called}, whose rows nobody knows")
         cells = np.arange(saved.rows) if ids is None else ids.ids()
-        rows = cell_rows(saved, cells).add_column(0, _HIDDEN, pa.array(cells))
+        rows = thing_rows(saved, cells).add_column(0, _HIDDEN, pa.array(cells))
         return cls(arrow_frame(spark, rows))
 
     @classmethod

@@ -17,12 +17,14 @@ from forward_lineage.store.asking.ancestors import (
     known_as,
     steps_of,
 )
+from forward_lineage.store.asking.leaks import Leak, leaks_of
 from forward_lineage.store.asking.pipeline import (
     BlockedError,
     Node,
     Pipeline,
     Reached,
     Seeds,
+    Through,
     Touched,
     left_out,
     node_of,
@@ -57,14 +59,14 @@ class Walks:
     def __init__(self, library: Library, tables: TablesAsked) -> None:
         self._library, self._tables = library, tables
 
-    def back(self, pipeline: Pipeline, saved: Saved, rows: LineageSet, table: str) -> Reached:
+    def back(self, pipeline: Pipeline, saved: Saved, rows: LineageSet, table: str, through: Through = "all") -> Reached:
         """Return what rows of a version were made of in a table, by its own name; the pipeline is that above it.
 
         Raises:
             LineageError: as for `ForwardLineage.backward`.
 
         """
-        reached = pipeline.backward(saved, rows, table)
+        reached = pipeline.backward(saved, rows, table, through)
         reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
         self.check_one_kind_of_ids(saved, reached)
         return reached
@@ -74,7 +76,7 @@ class Walks:
         edges = [(owner, edge) for owner, edge, _ in reached.edges]
         check_one_kind_of_ids(saved, edges, self._library, self._tables)
 
-    def forth(self, table: str, seeds: Seeds, saved: Saved) -> LineageSet:
+    def forth(self, table: str, seeds: Seeds, saved: Saved, through: Through = "all") -> LineageSet:
         """Return the rows of a version that were made of some rows of a table.
 
         Raises:
@@ -88,7 +90,7 @@ class Walks:
             behind = [pipeline.nodes[node] for node in pipeline.nodes if node in blocked]
             latest = [each for each in behind if each is saved or each == self._library.find(each.name)]
             raise left_out([(each, blocked[node_of(saved)]) for each in latest])
-        return (touched and touched.rows) or LineageSet()
+        return (touched and touched.through(through)) or LineageSet()
 
     def impact(self, table: str, seeds: Seeds) -> list[Touched]:
         """Return everything with rows that were made of suspected ones, what was made of others behind these.
@@ -116,6 +118,15 @@ class Walks:
             warnings.warn(f"impact leaves out what it cannot tell: {error}", stacklevel=5)
         unknown = {node: Touched(pipeline.nodes[node], None, pipeline.way_from(name, node)) for node in blocked}
         return [(unknown | touched)[node] for node in asked if node in unknown or node in touched]
+
+    def leaks(self, saved: Saved) -> list[Leak]:
+        """Return the leaks of predictions.
+
+        Raises:
+            LineageError: as for `ForwardLineage.leaks`.
+
+        """
+        return leaks_of(self, Pipeline(self._library, [saved]), saved)
 
     def stale(self) -> list[StaleInput]:
         """Return what saved things were made of and that has changed since."""

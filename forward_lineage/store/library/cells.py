@@ -12,6 +12,7 @@ from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved import SAVE_AGAIN
 from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_model import PART_COLUMNS, SavedModel
 
 #: How Arrow and Spark have cells of a type that they do not have themselves, or call in another way.
 _ARROW = {
@@ -66,6 +67,18 @@ def cell_columns(saved: SavedArray) -> tuple[tuple[str, str], ...]:
 def _values(dtype: str) -> tuple[tuple[str, str], ...]:
     part = _PARTS.get(dtype)
     return (("value", dtype),) if part is None else (("real", part), ("imag", part))
+
+
+def thing_columns(saved: SavedArray | SavedModel) -> tuple[tuple[str, str], ...]:
+    """Return names and Spark types of the columns of what stands for rows of a thing that queries cannot read."""
+    return cell_columns(saved) if isinstance(saved, SavedArray) else PART_COLUMNS
+
+
+def thing_rows(saved: SavedArray | SavedModel, numbers: npt.NDArray[np.int64] | None = None) -> pa.Table:
+    """Return cells of an array, or parts of a model, as rows; see `thing_columns` and `cell_rows`."""
+    if isinstance(saved, SavedArray):
+        return cell_rows(saved, numbers)
+    return saved.part_rows(np.arange(saved.rows) if numbers is None else numbers)
 
 
 def cell_rows(saved: SavedArray, cells: npt.NDArray[np.int64] | None = None) -> pa.Table:

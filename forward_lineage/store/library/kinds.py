@@ -12,11 +12,12 @@ from typing import Any
 from forward_lineage.storage.mirror import Files
 from forward_lineage.store.library.saved import KINDED, Saved
 from forward_lineage.store.library.saved_array import SavedArray
-from forward_lineage.store.library.saved_result import DECIDED, SavedResult
+from forward_lineage.store.library.saved_model import MODELS, SavedModel
+from forward_lineage.store.library.saved_result import SavedResult
 
-KINDS: dict[str, type[Saved]] = {each.kind: each for each in (SavedResult, SavedArray)}
+KINDS: dict[str, type[Saved]] = {each.kind: each for each in (SavedResult, SavedArray, SavedModel)}
 """The class of each kind, by the name that stands in manifests."""
-LATEST = DECIDED
+LATEST = MODELS
 
 
 def saved_of(data: dict[str, Any], home: Path, files: Files) -> Saved:

@@ -37,6 +37,7 @@ class Saved(ABC):
     Attributes:
         kind: what kind of thing it is; stands in manifests of all kinds but the first, and never changes.
         called: what messages call such a thing.
+        counted_in: what one of its rows is.
         contents: the folder, in the data folder, of the files that hold the thing itself.
         name: what questions and queries call it.
         version: counts from 1; every save adds one.
@@ -58,6 +59,7 @@ class Saved(ABC):
 
     kind: ClassVar[str]
     called: ClassVar[str]
+    counted_in: ClassVar[str] = "row"
     contents: ClassVar[str]
 
     name: str

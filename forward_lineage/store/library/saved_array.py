@@ -34,6 +34,7 @@ class SavedArray(Saved):
 
     kind: ClassVar[str] = "array"
     called: ClassVar[str] = "array"
+    counted_in: ClassVar[str] = "cell"
     contents: ClassVar[str] = "cells"
 
     shape: tuple[int, ...]
