@@ -32,7 +32,8 @@ class Cell:
     Attributes:
         key: what tells it from others.
         title: what people call it: its number, and how it begins.
-        tree: what it did, without IPython's syntax.
+        source: what it did, without IPython's syntax. It is parsed when it is looked at: hundreds of trees, each of
+            hundreds of objects, would make Python's collector walk through the user's values more often.
         mentioned: the names in it.
         ran: the time at which it ran last.
         reads_data: whether it asked for rows from outside of the notebook.
@@ -41,7 +42,7 @@ class Cell:
 
     key: str
     title: str
-    tree: ast.Module
+    source: str
     mentioned: frozenset[str]
     ran: int = 0
     reads_data: bool = False
@@ -113,7 +114,7 @@ class Notebook:
         stale = self.symbols.stale().keys()
         values = RuntimeValues(self._names)
         used = flow_of(tree, values).live & stale if stale else frozenset[str]()
-        cell, now = Cell(key, key, tree, _mentioned(tree)), self._tracked()
+        cell, now = Cell(key, key, source, _mentioned(tree)), self._tracked()
         ids = {name: id(value) for name, value in now.items()}
         self._running = _Before(cell, ids, self._prints_of(cell, now, values))
         return used
@@ -168,7 +169,7 @@ class Notebook:
         return [cell for cell in order if self._use(cell, values).dead & wanted]
 
     def _use(self, cell: Cell, values: RuntimeValues) -> CellUse:
-        flow = flow_of(cell.tree, values)
+        flow = flow_of(ast.parse(cell.source), values)
         live = flow.live | {data_of(cell.key)} if cell.reads_data else flow.live
         return CellUse(live, flow.dead, cell.ran)
 
@@ -176,7 +177,7 @@ class Notebook:
 
     def _note(self, before: _Before, values: RuntimeValues, *, failed: bool) -> None:
         cell, now = before.cell, self._tracked()
-        flow = flow_of(cell.tree, values)
+        flow = flow_of(ast.parse(cell.source), values)
         self._prints = {}
         after = self._prints_of(cell, now, values, after=True)
         self.symbols.forget([name for name in before.ids if name not in now])

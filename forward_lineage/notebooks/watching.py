@@ -5,10 +5,11 @@ It watches and warns; it changes nothing of what a cell does, and an error of it
 
 from __future__ import annotations
 
+import ast
 import gc
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,11 +77,19 @@ class Watching:
             return
         self._key = str(info.cell_id or _text_key(info.raw_cell))
         with self._passive(_title(None, info.raw_cell)):
-            text = getattr(info, "transformed_cell", None) or self.shell.transform_cell(info.raw_cell)
+            text = getattr(info, "transformed_cell", None) or self._without_magics(info.raw_cell)
             stale = self.notebook.begin(self._key, text)
             self._now = _Reads()
             if stale:
                 self._warn(stale)
+
+    def _without_magics(self, text: str) -> str:
+        """Return a cell as Python; IPython takes several times as long for that as Python for parsing it."""
+        if not text.lstrip().startswith("In ["):  # a prompt that was pasted would be Python, too
+            with suppress(SyntaxError):
+                ast.parse(text)
+                return text
+        return str(self.shell.transform_cell(text))
 
     def after(self, result: Any) -> None:
         """Take note of what a cell did."""
