@@ -228,7 +228,7 @@ class Condition:
 
     @property
     def of_subqueries(self) -> dict[str, str]:
-        """What subqueries in it look at in its row, and the values of those that are one: SQL by its name."""
+        """Columns that its subqueries look at, and the subqueries that give one value: SQL by its name."""
         queries = _queries(self.node)
         found = by_name(print_sql(column) for query in queries for column in _columns_around(query))
         as_written = [] if self.written is None else _queries(self.written)

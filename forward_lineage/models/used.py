@@ -1,4 +1,4 @@
-"""What a cell of an output uses: cells of its own row, and parts of the fitted estimator; as relations of few boxes."""
+"""Cells of its own row and parts of the fitted estimator that an output cell uses, as relations of few boxes."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class StepRows:
     def frame(self) -> DataFrame:
         """Return a DataFrame, for a step that returns a query.
 
-        What a step computes of it by itself is not kept: a frame may run any function and SQL that the session knows.
+        A step that computes with the frame itself is not kept: a frame may run any function that the session knows.
         """
         self._check()
         self.opened = f"it computes with the frame of {self.name}, which may run what nobody watches"
