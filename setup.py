@@ -43,6 +43,7 @@ FILTERS = ["scikit-learn>=1.7,<2"]  # trains learned filters, with weights of sa
 MODELS = FILTERS  # estimators that are fitted on tracked arrays
 S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
 OPENLINEAGE = ["openlineage-python>=1.40,<2"]
+LABEXTENSION = "forward_lineage/notebooks/labextension"
 NOTEBOOK = ["ipython>=8.18,<10"]
 # For projects of dbt over a Thrift server. Not among DEV: it asks for older packages than mypy does; tests give it an
 # environment of its own (tests/walmart_demo/dbt_program.py).
@@ -126,12 +127,17 @@ setup(
             "py.typed",
             "spark/log4j2.properties",
             "notebooks/log4j2.properties",
+            "notebooks/labextension/**/*",
             "pages/static/*",
             "drawing/static/*",
             "explaining/static/*",
             "openlineage/*.json",
         ],
     },
+    data_files=[  # where JupyterLab looks for extensions
+        (f"share/jupyter/labextensions/forward_lineage{below}", [f"{LABEXTENSION}{below}/{name}"])
+        for below, name in (("", "package.json"), ("/static", "marks.js"))
+    ],
     install_requires=RUNTIME,
     extras_require={
         "drawing": DRAWING,

@@ -44,7 +44,7 @@ _ELSEWHERE = ("from_", "joins", "laterals", "expressions")
 
 @dataclass(frozen=True)
 class Joined:
-    """What a relation of one row a key, joined to a block, says of each row of the block.
+    """The values that a relation of one row a key, joined to a block, says of each row of the block.
 
     Attributes:
         lineage: what its rows of the subquery are made of.

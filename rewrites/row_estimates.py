@@ -2,8 +2,8 @@
 
     FROM sales s JOIN days d ON s.day = d.day WHERE d.year = 2000 GROUP BY s.customer   →  9,100 rows of 12 ids each
 
-Base tables know their rows, and what a sample says of a column (`rewrites.tables.Statistics`). What nobody knows is
-taken for the worst: a condition that every row satisfies, a column with one value. So few groups of many rows are
+Base tables know their rows, and what a sample says of a column (`rewrites.tables.Statistics`). The worst is taken
+for whatever nobody knows: a condition that every row satisfies, a column with one value. So few groups of many rows are
 expected, and a join that multiplies; an estimate is rather too large.
 [Selinger et al. 1979, §4, but for a join: neither side's rows meet more than the other has of a value]
 """

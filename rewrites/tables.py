@@ -30,7 +30,7 @@ class ColumnFacts(Protocol):
 
 
 class Statistics(Protocol):
-    """What is known of the rows of a table: enough to tell a thousand from a million."""
+    """Facts about the rows of a table: enough to tell a thousand from a million."""
 
     @property
     def rows(self) -> int:

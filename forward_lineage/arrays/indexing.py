@@ -231,7 +231,7 @@ def _joint_axis(listed: tuple[Any, ...], ndim: int, joint: int) -> int:
 
 
 def _deciding_write(key: Any, source: Input, shape: Shape, *, alike: bool) -> Edge:
-    """What of a tracked mask or index decided whether, and with which value, a cell was written."""
+    """The cells of a tracked mask or index that decided whether, and with which value, a cell was written."""
     assert source.node is not None
     if source.values.dtype == bool and _masks(key) and not isinstance(key, tuple):
         seen = (*source.shape, *shape[len(source.shape) :])

@@ -66,7 +66,7 @@ def predicted(seen: Sequence[Observation], shapes: Sequence[Shape], out: Shape) 
 def _agreed(
     calls: Sequence[Observation], known: Numbers, asked: Numbers, shapes: Sequence[Shape], out: Shape
 ) -> list[BoxRelation] | None:
-    """What calls with boxes of one form say, if it is right for all other calls, too.
+    """The boxes that calls with boxes of one form give, if that is right for all other calls, too.
 
     Boxes of two or three cells may have another form, for the encoder sees no steps in so few.
     """

@@ -8,8 +8,8 @@ point: the value from before the cell, or definitions in it. Both analyses of th
   [definition 7.6]. The printed equation (7.6) calls x dead after ``t = x; x = t`` as well, though x comes from itself.
 
 Parents follow table 7.1, and are exact about names that a cell sets twice: after ``i = a; x = i; i = b`` the parents
-of x are {a}, where the table says {i}, so that x would become stale with b, and not with a. What a branch or loop
-depends on counts as a parent of what is set in it.  [Macke 2021, §7.3.2, §7.4]
+of x are {a}, where the table says {i}, so that x would become stale with b, and not with a. The condition of a branch
+or loop is a parent of all that is set in it.  [Macke 2021, §7.3.2, §7.4]
 """
 
 from __future__ import annotations

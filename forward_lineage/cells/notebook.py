@@ -8,7 +8,7 @@ given, are seen. No statement is traced: that would take longer than 1.02 of the
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,9 @@ class Cell:
     Attributes:
         key: what tells it from others.
         title: what people call it: its number, and how it begins.
-        tree: what it did, without IPython's syntax.
+        source: what it did, without IPython's syntax. It is parsed when it is looked at: hundreds of trees, each of
+            hundreds of objects, would make Python's collector walk through the user's values more often.
+        mentioned: the names in it.
         ran: the time at which it ran last.
         reads_data: whether it asked for rows from outside of the notebook.
 
@@ -40,7 +42,8 @@ class Cell:
 
     key: str
     title: str
-    tree: ast.Module
+    source: str
+    mentioned: frozenset[str]
     ran: int = 0
     reads_data: bool = False
 
@@ -111,10 +114,9 @@ class Notebook:
         stale = self.symbols.stale().keys()
         values = RuntimeValues(self._names)
         used = flow_of(tree, values).live & stale if stale else frozenset[str]()
-        cell = Cell(key, key, tree)
-        self._running = _Before(
-            cell, {name: id(value) for name, value in self._tracked()}, self._prints_of(tree, values)
-        )
+        cell, now = Cell(key, key, source, _mentioned(tree)), self._tracked()
+        ids = {name: id(value) for name, value in now.items()}
+        self._running = _Before(cell, ids, self._prints_of(cell, now, values))
         return used
 
     def end(self, title: str = "", *, failed: bool = False, reads_data: bool = False) -> None:
@@ -167,17 +169,17 @@ class Notebook:
         return [cell for cell in order if self._use(cell, values).dead & wanted]
 
     def _use(self, cell: Cell, values: RuntimeValues) -> CellUse:
-        flow = flow_of(cell.tree, values)
+        flow = flow_of(ast.parse(cell.source), values)
         live = flow.live | {data_of(cell.key)} if cell.reads_data else flow.live
         return CellUse(live, flow.dead, cell.ran)
 
     # ------------------------------------------------------------ what a cell did
 
     def _note(self, before: _Before, values: RuntimeValues, *, failed: bool) -> None:
-        cell, now = before.cell, dict(self._tracked())
-        flow = flow_of(cell.tree, values)
+        cell, now = before.cell, self._tracked()
+        flow = flow_of(ast.parse(cell.source), values)
         self._prints = {}
-        after = self._prints_of(cell.tree, values, after=True)
+        after = self._prints_of(cell, now, values, after=True)
         self.symbols.forget([name for name in before.ids if name not in now])
         in_place: dict[int, frozenset[str]] = {}
         for name, value in now.items():
@@ -205,18 +207,20 @@ class Notebook:
         known = frozenset(each for each in found if each in self._names and not _is_hidden(each))
         return known | {data_of(cell.key)} if cell.reads_data and through else known
 
-    def _tracked(self) -> Iterator[tuple[str, Any]]:
-        return ((name, value) for name, value in [*self._names.items()] if not _is_hidden(name))
+    def _tracked(self) -> dict[str, Any]:
+        """Return the notebook's own names. IPython adds three to the others with every cell, so this is to be quick."""
+        return {name: value for name, value in [*self._names.items()] if name[:1] != "_" and name not in _HIDDEN}
 
-    def _prints_of(self, tree: ast.Module, values: RuntimeValues, *, after: bool = False) -> dict[str, Print]:
+    def _prints_of(
+        self, cell: Cell, now: dict[str, Any], values: RuntimeValues, *, after: bool = False
+    ) -> dict[str, Print]:
         """Print what a cell mentions, what its calls may read, and small containers, which may hold such things.
 
         Prints of after the last cell are good before this one: between cells nothing runs.
         """
-        mentioned = _mentioned(tree)
-        mentioned |= {other for name in mentioned for other in values.reads(name)}
+        mentioned = cell.mentioned.union(*map(values.reads, cell.mentioned))
         found, others = dict[str, Print](), 0
-        for name, value in self._tracked():
+        for name, value in now.items():
             others += name not in mentioned and isinstance(value, _CONTAINERS)
             if name not in mentioned and (others > _OTHER_NAMES or not isinstance(value, _CONTAINERS)):
                 continue
@@ -229,7 +233,7 @@ class Notebook:
         return found
 
 
-def _mentioned(tree: ast.Module) -> set[str]:
+def _mentioned(tree: ast.Module) -> frozenset[str]:
     names = set[str]()
     for each in ast.walk(tree):
         if isinstance(each, ast.Name):
@@ -238,7 +242,7 @@ def _mentioned(tree: ast.Module) -> set[str]:
             names.add(each.name)
         elif isinstance(each, ast.Import | ast.ImportFrom):
             names.update(imported_names(each))
-    return names
+    return frozenset(names)
 
 
 def _is_hidden(name: str) -> bool:

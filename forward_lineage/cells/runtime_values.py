@@ -19,6 +19,7 @@ _MOST = 200  # elements of containers that are looked at, in all
 _DEEPEST = 3  # containers within containers
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}  # what runs when a class is called
 _CONTAINERS = (list, tuple, set, frozenset, dict)
+_PLAIN = frozenset((int, float, str, bytes, bool, complex, type(None)))  # most of what is in large containers
 
 
 class RuntimeValues:
@@ -73,11 +74,13 @@ class RuntimeValues:
 
     def _functions(self, value: Any) -> Iterator[FunctionType]:
         """Yield the notebook's functions that a call of a value, or with it, may call."""
-        seen, left = set[int](), [_MOST]
+        if type(value) in _PLAIN:
+            return
+        seen, left = set[int](), _MOST
         waiting: list[tuple[Any, int]] = [(value, 0)]
-        while waiting and left[0] > 0:
+        while waiting and left > 0:
             each, depth = waiting.pop()
-            left[0] -= 1
+            left -= 1
             if id(each) in seen:
                 continue
             seen.add(id(each))
@@ -94,7 +97,8 @@ class RuntimeValues:
         if isinstance(value, functools.partial):
             return (value.func, *value.args, *value.keywords.values())
         if isinstance(value, _CONTAINERS):
-            return list(itertools.islice(value.values() if isinstance(value, dict) else value, _MOST))
+            within = itertools.islice(value.values() if isinstance(value, dict) else value, _MOST)
+            return [each for each in within if type(each) not in _PLAIN]
         kind = value if isinstance(value, type) else type(value)
         if getattr(kind, "__module__", None) != self._names.get("__name__", "__main__"):
             return ()

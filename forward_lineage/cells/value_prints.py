@@ -151,7 +151,8 @@ def _bytes(array: Any, budget: Budget) -> Print:
         array = array.reshape(array.shape[0], -1)[:, :16] if array.ndim > 1 else array
     if array.dtype.hasobject:
         return ("is", *map(id, array.reshape(-1)[:_SAMPLED].tolist()))
-    return ("bytes" if whole else "is", zlib.crc32(array.tobytes()))
+    held = array.reshape(-1).view("u1") if array.flags.c_contiguous and array.size else array.tobytes()
+    return ("bytes" if whole else "is", zlib.crc32(held))
 
 
 def _of_function(value: FunctionType, budget: Budget, depth: int) -> Print:

@@ -149,8 +149,14 @@ def steps(
     found = [Step(name, base=True, touched=count) for name, count in counts.items()]
     for node, each in nodes.items():
         parents = [titles[_edge(table)] if table.is_result else bases[table.name.lower()] for table in each.tables]
-        name, model = titles[node], isinstance(each, SavedModel)
-        step = Step(name, tuple(parents), note=_note(each), rows=each.rows, saved=each.saved_at[:10], model=model)
+        step = Step(
+            titles[node],
+            tuple(parents),
+            rows=each.rows,
+            note=_note(each),
+            saved=each.saved_at[:10],
+            model=isinstance(each, SavedModel),
+        )
         found.append(_as_it_is_now(step, each.name.lower(), touched, stale) if node in newest else step)
     return found
 

@@ -6,7 +6,7 @@ So a row stops at the first step that it does not get past.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from forward_lineage.explaining.blocks import (
     Condition,
     Item,
     Step,
+    by_name,
     columns_in,
     conjuncts,
     joined_text,
@@ -150,14 +151,14 @@ class BlockWay:
                 prior.append(f"({step.condition})")
         items = [f"{in_backticks(each.alias)}.{ROW_ID} AS i{at}" for at, each in enumerate(there)]
         items += [f"coalesce({step.condition}, false) AS f{at}" for at, step in enumerate(steps)]
-        items += [f"{_struct(step.columns)} AS v{at}" for at, step in enumerate(steps)]
+        items += [f"{_struct(step.values)} AS v{at}" for at, step in enumerate(steps)]
         items += [f"{print_sql(key)} AS g{at}" for at, key in enumerate(self._block.keys())]
         if self._block.select.args.get("distinct") and not self._block.grouped:
             items += [f"{print_sql(each)} AS o{at}" for at, each in enumerate(self._block.outputs.values())]
         return f"SELECT {', '.join(items)} FROM {text}"
 
     def _passed(self, step: Step, at: int, stopped: Rows, arrived: int, survived: int) -> PassedStep:
-        values = _different([_named(step.columns, row[f"v{at}"]) for row in stopped])
+        values = _different([_named(step.values, row[f"v{at}"]) for row in stopped])
         why = ""
         if not survived:
             found = said(values)
@@ -190,7 +191,7 @@ class BlockWay:
         for at_, each in enumerate(conditions):
             alive_ = [row for row in rows if all(row[f"f{one}"] for one in range(at_ + 1))]
             stopped = [row for row in rows if all(row[f"f{one}"] for one in range(at_))] if not alive_ else []
-            names = _aggregates(each.node)
+            names = _aggregates(each)
             values = _different([_named(names, row[f"v{at_}"]) for row in stopped])
             text = print_sql(each.written or each.node)
             why = "" if alive_ else f"{said(values) or 'a group'}, asked {text}"
@@ -203,7 +204,7 @@ class BlockWay:
     def _groups(self, conditions: Sequence[Condition], keys: Sequence[exp.Expr]) -> Rows:
         items = [f"{print_sql(key)} AS g{at}" for at, key in enumerate(keys)]
         items += [f"coalesce({print_sql(each.node)}, false) AS f{at}" for at, each in enumerate(conditions)]
-        items += [f"{_struct(_aggregates(each.node))} AS v{at}" for at, each in enumerate(conditions)]
+        items += [f"{_struct(_aggregates(each))} AS v{at}" for at, each in enumerate(conditions)]
         return self._run(f"SELECT {', '.join(items)} FROM {self._whole()}{self._grouping(keys)}")
 
     def _whole(self) -> str:
@@ -227,7 +228,7 @@ class BlockWay:
             refuse(qualify, "QUALIFY with a WINDOW clause is not followed", INSTEAD)
         node = self._block.above_groups(qualify.this)
         windows = [print_sql(each) for each in own(node) if isinstance(each, exp.Window)]
-        columns = tuple(dict.fromkeys([*windows, *columns_in(node)]))
+        columns = by_name(windows) | columns_in(node)
         named = f"{self._mark()} AS named"
         inner = (
             f"SELECT {named}, coalesce({print_sql(node)}, false) AS f0, {_struct(columns)} AS v0 FROM {self._whole()}"
@@ -270,18 +271,18 @@ class BlockWay:
         return self._way.passes(step)
 
 
-def _aggregates(node: exp.Expr) -> tuple[str, ...]:
-    """The aggregates in an expression, as SQL; or its columns, if there are none."""
-    found = [print_sql(each) for each in own(node) if is_aggregate(each)]
-    return tuple(dict.fromkeys(found)) or columns_in(node)
+def _aggregates(condition: Condition) -> dict[str, str]:
+    """The aggregates in a condition, as SQL by its name; or its columns, if there are none."""
+    found = by_name(print_sql(each) for each in own(condition.node) if is_aggregate(each))
+    return (found or columns_in(condition.node)) | condition.of_subqueries
 
 
-def _struct(columns: Sequence[str]) -> str:
-    return f"struct({', '.join(f'{each} AS c{at}' for at, each in enumerate(columns))})" if columns else "NULL"
+def _struct(values: Mapping[str, str]) -> str:
+    return f"struct({', '.join(f'{each} AS c{at}' for at, each in enumerate(values.values()))})" if values else "NULL"
 
 
-def _named(columns: Sequence[str], values: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {each.replace("`", ""): (values or {}).get(f"c{at}") for at, each in enumerate(columns)}
+def _named(names: Iterable[str], values: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {each: (values or {}).get(f"c{at}") for at, each in enumerate(names)}
 
 
 def _different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from sqlglot import exp
@@ -17,6 +17,14 @@ from udafs.errors import Position
 _FOLLOWED = {
     *("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "kind"),
     *("hint", "qualify", "windows"),
+}
+_CLAUSES = {
+    "laterals": "LATERAL VIEW",
+    "pivots": "PIVOT",
+    "sample": "TABLESAMPLE",
+    "sort": "SORT BY",
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
 }
 _OF_JOIN = {"this", "on", "using", "side", "kind"}
 _KINDS = ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI")
@@ -62,7 +70,7 @@ class Step:
         joins: what is joined there; () of a condition alone.
         on: the condition of the join.
         keeps: whether rows without a partner get past.
-        columns: columns whose values are told, as SQL.
+        values: what is told of rows that do not get past: SQL by its name.
         asks: whether it looks at other rows, so that it stands behind all joins.
 
     """
@@ -74,7 +82,7 @@ class Step:
     joins: tuple[Item, ...] = ()
     on: str = "true"
     keeps: bool = False
-    columns: tuple[str, ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
     asks: bool = False
 
 
@@ -88,7 +96,7 @@ def refuse_unfollowed(select: exp.Select) -> None:
     for name, value in select.args.items():
         if value and name not in _FOLLOWED:
             at = value[0] if isinstance(value, list) else value if isinstance(value, exp.Expr) else select
-            _refuse(at if isinstance(at, exp.Expr) else select, name.strip("_").upper())
+            _refuse(at if isinstance(at, exp.Expr) else select, _CLAUSES.get(name, name.strip("_").upper()))
     for join in select.args.get("joins") or ():
         _refuse_join(join)
 
@@ -161,15 +169,31 @@ def mentioned(node: exp.Expr) -> set[str]:
     return {each.table.lower() for each in own(node) if isinstance(each, exp.Column) and each.table}
 
 
-def columns_in(node: exp.Expr, only: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Return the columns that a qualified expression mentions, as SQL, each once."""
+def columns_in(node: exp.Expr, only: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the columns that a qualified expression mentions, as SQL by its name."""
     wanted = None if only is None else set(only)
     found = [
         print_sql(each)
         for each in own(node)
         if isinstance(each, exp.Column) and each.table and (wanted is None or each.table.lower() in wanted)
     ]
-    return tuple(dict.fromkeys(found))
+    return by_name(found)
+
+
+def by_name(found: Iterable[str]) -> dict[str, str]:
+    """Return SQL by the name that people see."""
+    return {each.replace("`", ""): each for each in found}
+
+
+def _queries(node: exp.Expr) -> list[exp.Expr]:
+    """The subqueries of an expression, without those within them."""
+    return [each for each in own(node) if isinstance(each, exp.Query)]
+
+
+def _columns_around(query: exp.Expr) -> list[exp.Expr]:
+    """The columns in a subquery that are of a query around it, by what they say."""
+    inside = {each.alias_or_name.lower() for each in query.find_all(exp.Table, exp.Subquery)}
+    return [each for each in query.find_all(exp.Column) if each.table and each.table.lower() not in inside]
 
 
 @dataclass(frozen=True)
@@ -202,10 +226,24 @@ class Condition:
         found = None if self.written is None else position_of(self.written)
         return found or (None if self.place is None else position_of(self.place))
 
+    @property
+    def of_subqueries(self) -> dict[str, str]:
+        """Columns that its subqueries look at, and the subqueries that give one value: SQL by its name."""
+        queries = _queries(self.node)
+        found = by_name(print_sql(column) for query in queries for column in _columns_around(query))
+        as_written = [] if self.written is None else _queries(self.written)
+        if len(as_written) != len(queries):
+            return found
+        for query, written in zip(queries, as_written, strict=True):
+            if isinstance(query, exp.Subquery) and not isinstance(query.parent, exp.In | exp.Any | exp.All):
+                found[print_sql(written)] = print_sql(query)
+        return found
+
     def as_step(self) -> Step:
         """Return it as a step."""
         text = print_sql(self.written if self.written is not None else self.node)
-        return Step(self.kind, text, self.at, print_sql(self.node), columns=columns_in(self.node), asks=self.asks)
+        values = columns_in(self.node) | self.of_subqueries
+        return Step(self.kind, text, self.at, print_sql(self.node), values=values, asks=self.asks)
 
 
 def join_conditions(item: Item, before: Sequence[Item]) -> list[Condition]:
@@ -357,7 +395,7 @@ class _Way:
                 f"{item.how} JOIN {item.alias} ON {written}",
                 None if item.join is None else position_of(item.join),
                 exists if item.how == "SEMI" else f"NOT {exists}",
-                columns=columns_in(condition, self._there),
+                values=columns_in(condition, self._there),
                 asks=True,
             )
         )

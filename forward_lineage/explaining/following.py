@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from pyspark.sql import SparkSession
 from sqlglot import exp
@@ -220,12 +221,12 @@ class Follower:
         clause = select.args.get("from_")
         nodes = [] if clause is None else [(clause.this, None)]
         nodes += [(join.this, join) for join in select.args.get("joins") or ()]
-        return [self._item(node, join) for node, join in nodes]
+        names = iter(_names_of([node for node, _ in nodes]))
+        return [self._item(node, join, next(names)) for node, join in nodes]
 
-    def _item(self, node: exp.Expr, join: exp.Join | None) -> Item:
+    def _item(self, node: exp.Expr, join: exp.Join | None, alias: str) -> Item:
         if node.args.get("joins") or not isinstance(node, exp.Table | exp.Subquery) or node.args.get("pivots"):
             refuse(node, "joins in parentheses, VALUES, LATERAL and PIVOT in FROM are not followed", INSTEAD)
-        alias = node.alias_or_name
         if isinstance(node, exp.Table) and isinstance(meant := self.grounding.meaning(node), BaseTable):
             if listed(node):
                 refuse(node, "a list of column names behind a table is not followed", INSTEAD)
@@ -292,13 +293,20 @@ class Follower:
         own_names = self._columns(f"({self.grounding.grounded(inner.tree)})")
         back = dict(zip((each.lower() for each in names), own_names, strict=True))
         below = replace(wanted, asked=tuple(_without_alias(each.node, back) for each in asked))
-        way = self.follow(inner.tree, inner.name or f"subquery {item.alias}", below)
+        way = self.follow(inner.tree, inner.name or f"subquery {item.node.alias}".strip(), below)
         if not way.through:
             return way, ""
         rows = self._named_rows(inner.tree, below, way, mark=True)
         renamed = ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in zip(own_names, names, strict=True))
         numbered = f"SELECT {renamed}, {NAMED}, monotonically_increasing_id() AS {ROW_ID} FROM ({rows})"
         return way, f"({numbered}) AS {in_backticks(item.alias)}"
+
+
+def _names_of(nodes: Sequence[exp.Expr]) -> list[str]:
+    """The names of items of FROM; a query without one gets one that no other has."""
+    taken = {node.alias_or_name.lower() for node in nodes}
+    free = (name for name in chain(["subquery"], (f"subquery_{at}" for at in count(2))) if name not in taken)
+    return [node.alias_or_name or next(free) for node in nodes]
 
 
 def _does_not_read(name: str, wanted: Wanted) -> BadArgumentError:

@@ -16,6 +16,7 @@ from forward_lineage.spark.versions import arrow_frame
 from udafs.errors import Position
 
 _EXAMPLES = 3
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class MissingRows(ToldAnswer):
         asked: what was asked.
         steps: the way, in order.
         present: numbers of the rows of the result that are what was asked for, if there are any.
+        apart: of several ids that were asked about, those that `present` is made of. The way is that of the others.
         through: whether rows got past all steps; of a UNION it is enough that one side lets them.
         as_now: tables that were read in their present version: the result has no lineage in them that tells another.
         walked: makes the page.
@@ -72,6 +74,7 @@ class MissingRows(ToldAnswer):
     asked: str
     steps: tuple[PassedStep, ...]
     present: tuple[int, ...] = ()
+    apart: tuple[int, ...] = ()
     through: bool = False
     as_now: tuple[str, ...] = ()
     walked: Callable[[MissingRows], Panel] | None = field(default=None, compare=False)
@@ -81,18 +84,25 @@ class MissingRows(ToldAnswer):
         """The step that kept the last rows out; None: they got through."""
         if self.through:
             return None
-        return next((step for step in self.steps if step.survived == 0), None)
+        stopped = [step for step in self.steps if step.survived == 0]
+        return next((step for step in stopped if step.arrived), next(iter(stopped), None))
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence."""
-        if self.present:
-            rows = ", ".join(map(str, self.present[:5]))
-            return f"nothing is missing: row {rows} of {self.result} is what was asked for"
+        if self.present and not self.apart:
+            is_what = "is" if len(self.present) == 1 else "are"
+            return f"nothing is missing: {_rows(self.present)} of {self.result} {is_what} what was asked for"
         step = self.kept_out_by
         if step is None:
-            return f"no step of the query keeps it out, and {self.result} does not have it: save it again"
-        return f"{step.kind} kept it out ({step.place}): {step.why or step.text}"
+            found = f"no step of the query keeps it out, and {self.result} does not have it: save it again"
+        else:
+            found = f"{step.kind} kept it out ({step.place}): {step.why or step.text}"
+        if not self.apart:
+            return found
+        there = _listed(self.apart)
+        are_in = "is in" if len(self.apart) == 1 else "are in"
+        return f"{there} {are_in} {_rows(self.present)}; of the others: {found}"
 
     def frame(self) -> DataFrame:
         """Return the way as rows: ``query, kind, text, line, column, arrived, survived, why``."""
@@ -118,6 +128,7 @@ class MissingRows(ToldAnswer):
             "asked": self.asked,
             "verdict": self.verdict,
             "present": list(self.present),
+            "present_ids": list(self.apart),
             "steps": steps,
             "read_as_now": list(self.as_now),
         }
@@ -167,6 +178,14 @@ def written(step: PassedStep) -> str:
 def said(examples: Sequence[Mapping[str, Any]]) -> str:
     """Return the values of the first of some rows in words."""
     return values_text(examples[0]) if examples else ""
+
+
+def _rows(numbers: Sequence[int]) -> str:
+    return f"row{'s' if len(numbers) > 1 else ''} {_listed(numbers)}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:_SHOWN])) + (", …" if len(numbers) > _SHOWN else "")
 
 
 def _json(value: Any) -> Any:

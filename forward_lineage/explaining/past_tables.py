@@ -6,6 +6,7 @@ A saved result that it read stands for its own query, so that lineage leads down
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from forward_lineage.row_ids.session_tables import RegisteredTables
@@ -58,8 +59,8 @@ class NamesThen:
             return found
         if known is None:
             raise NotTracedError(
-                f"{self.result} has no lineage in {found.name}, so it is not known which version it read",
-                instead=f"Save {self.result} again with the lineage of all its tables.",
+                f"{self.result} has no lineage in {found.name}",
+                instead=f'Save {self.result} with that, too: semantics="control", if {found.name} only decides.',
             )
         return known
 
@@ -99,12 +100,7 @@ class PastTables:
         """
         found: dict[str, TracedTable] = {}
         for edge in self._base_edges(saved):
-            known = found.setdefault(edge.name.lower(), edge)
-            if known.version != edge.version:
-                raise ChangedError(
-                    f"{saved.name} was made of versions {known.version} and {edge.version} of {edge.name}",
-                    instead="Call lineage.update() first, so that all results are in step.",
-                )
+            _check_same(saved, found.setdefault(edge.name.lower(), edge), edge)
         return found
 
     def names_then(self, saved: SavedResult, as_now: set[str] | None = None) -> NamesThen:
@@ -119,12 +115,26 @@ class PastTables:
 
         """
         then: dict[str, BaseTable | View] = {}
-        for name, edge in self.base_edges(saved).items():
+        edges = self.base_edges(saved)
+        for name, edge in edges.items():
             then[name] = self.table_then(edge)
         for each in self._results(saved):
             if each is not saved:
-                then[each.name.lower()] = View(each.name, tuple(name for name, _ in each.columns), each.sql)
+                then[each.name.lower()] = _as_view(each)
+        if as_now is not None:
+            for edge in [edge for each in self._results(saved) for edge in each.decided_by]:
+                _check_same(saved, edges.get(edge.name.lower(), edge), edge)
+                with suppress(ChangedError):  # what is gone is read as it is now
+                    then = self._deciding(edge) | then
         return NamesThen(self._names.here(), then, saved.name, as_now)
+
+    def _deciding(self, edge: TracedTable) -> dict[str, BaseTable | View]:
+        """What only decided, such as a table behind NOT EXISTS, as it was."""
+        if not edge.is_result:
+            return {edge.name.lower(): self.table_then(edge)}
+        saved = self._library.get(edge.name, edge.version)
+        self.check_text(saved)
+        return {**self.names_then(saved, set()).then, edge.name.lower(): _as_view(saved)}
 
     def table_then(self, edge: TracedTable) -> BaseTable:
         """Return the rows of a base table as a result read them.
@@ -187,6 +197,19 @@ class PastTables:
     def _base_edges(self, saved: SavedResult) -> Iterator[TracedTable]:
         for each in self._results(saved):
             yield from (edge for edge in each.tables if not edge.is_result)
+
+
+def _as_view(saved: SavedResult) -> View:
+    """The query of a result, which stands for its rows."""
+    return View(saved.name, tuple(name for name, _ in saved.columns), saved.sql)
+
+
+def _check_same(saved: SavedResult, one: TracedTable, other: TracedTable) -> None:
+    if one.version != other.version:
+        raise ChangedError(
+            f"{saved.name} was made of versions {one.version} and {other.version} of {one.name}",
+            instead="Call lineage.update() first, so that all results are in step.",
+        )
 
 
 def _among(table: BaseTable, spans: Iterable[tuple[int, int]]) -> BaseTable:

@@ -58,6 +58,11 @@ class MissingExplainer:
             wanted = self._by_ids(saved, table, ids)
             asked = f"{table} {', '.join(map(str, wanted.ids[:8]))}"
             present = self._made_of(saved, wanted)
+        apart = self._already_in(saved, wanted, present) if present and wanted.ids else LineageSet()
+        if missing := LineageSet(wanted.ids) - apart:
+            wanted = replace(wanted, ids=tuple(missing))
+        else:
+            apart = LineageSet()
         as_now: set[str] = set()
         follower = Follower(self._spark, self._past.names_then(saved, as_now))
         tree = follower.grounding.inlined(parse(saved.sql).tree)
@@ -74,6 +79,7 @@ class MissingExplainer:
             asked,
             tuple(way.steps),
             numbers,
+            tuple(apart),
             way.through,
             tuple(sorted(as_now)),
             lambda found: missing_panel(found, texts),
@@ -121,3 +127,8 @@ class MissingExplainer:
             return LineageSet()
         found = touched.get((saved.name.lower(), saved.version))
         return LineageSet() if found is None or found.rows is None else found.rows
+
+    def _already_in(self, saved: SavedResult, wanted: Wanted, present: LineageSet) -> LineageSet:
+        """Those of the ids that rows of the result were made of."""
+        edge = self._past.base_edges(saved)[wanted.table]
+        return Pipeline(self._library, [saved]).backward(saved, present, edge.name).ids & LineageSet(wanted.ids)

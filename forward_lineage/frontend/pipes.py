@@ -1,4 +1,4 @@
-"""What pipe syntax means: the query that says the same with SELECT … FROM …; pure trees.
+"""Pipe syntax as the query that says the same with SELECT … FROM …; pure trees.
 
 Each operator goes into the SELECT before it as long as that still has all rows and columns of its FROM and WHERE; else
 that becomes a subquery in FROM, under the name that its columns were qualified with.

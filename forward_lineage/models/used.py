@@ -1,4 +1,4 @@
-"""Cells of its own row, and parts of the fitted estimator, that a cell of an output uses; as relations of few boxes."""
+"""Cells of its own row and parts of the fitted estimator that an output cell uses, as relations of few boxes."""
 
 from __future__ import annotations
 

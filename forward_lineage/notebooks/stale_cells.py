@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,19 +56,28 @@ class Status:
 
     def lines(self) -> list[tuple[str, str, str]]:
         """Return a line for each cell with a highlight: its title, which highlight, and why."""
-        found = []
-        for key, title in self.titles.items():
-            if key in self.rows:
-                known = any(each.is_known for each in self.rows[key])
-                why = "; ".join(each.text for each in self.rows[key])
-                found.append((title, "stale" if known else "perhaps stale", f"rows that it read: {why}"))
-            if names := self._names(self.highlights.stale.get(key, ())):
-                found.append((title, "stale", f"it uses {names}, made of what has changed since"))
-            elif key not in self.rows and (names := self._names(self.highlights.fresh.get(key, ()))):
-                found.append((title, "fresh", f"{names} changed after it ran"))
-            if key in self.highlights.refreshers:
-                found.append((title, "refresher", "sets stale names anew"))
-        return found
+        return [(title, kind, why) for key, title in self.titles.items() for kind, why in self._found(key)]
+
+    def marks(self) -> dict[str, dict[str, str]]:
+        """Return the highlights as a front end shows them: key of a cell → ``kind``, and what is ``said`` of it."""
+        found = {key: list(self._found(key)) for key in self.titles}
+        return {
+            key: {"kind": each[0][0].rpartition(" ")[2], "said": "; ".join(f"{kind}: {why}" for kind, why in each)}
+            for key, each in found.items()
+            if each
+        }
+
+    def _found(self, key: str) -> Iterator[tuple[str, str]]:
+        if key in self.rows:
+            known = any(each.is_known for each in self.rows[key])
+            why = "; ".join(each.text for each in self.rows[key])
+            yield "stale" if known else "perhaps stale", f"rows that it read: {why}"
+        if names := self._names(self.highlights.stale.get(key, ())):
+            yield "stale", f"it uses {names}, made of what has changed since"
+        elif key not in self.rows and (names := self._names(self.highlights.fresh.get(key, ()))):
+            yield "fresh", f"{names} changed after it ran"
+        if key in self.highlights.refreshers:
+            yield "refresher", "sets stale names anew"
 
     @staticmethod
     def _names(names: Collection[str]) -> str:
@@ -89,6 +98,16 @@ class Status:
         lines = self.lines()
         title = "Cells that are out of date" if lines else "No cell is out of date"
         return facts_html(title, facts, [table_html(_COLUMNS, lines)] if lines else [])
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marks of a notebook's cells, as ``labextension/static/marks.js`` asks for them."""
+
+    of_cells: Mapping[str, Mapping[str, str]]
+
+    def _repr_json_(self) -> dict[str, Any]:
+        return {key: dict(each) for key, each in self.of_cells.items()}
 
 
 def told_before(stale: Collection[str], first: Sequence[str]) -> dict[str, str]:

@@ -5,15 +5,17 @@ It watches and warns; it changes nothing of what a cell does, and an error of it
 
 from __future__ import annotations
 
+import ast
+import gc
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from forward_lineage.cells.notebook import Notebook
 from forward_lineage.notebooks import ipyflow_door
-from forward_lineage.notebooks.stale_cells import Status, Why, told_before
+from forward_lineage.notebooks.stale_cells import Marks, Status, Why, told_before
 from forward_lineage.session import ForwardLineage
 from forward_lineage.session.rows_since import Now, Read, RowsSince, reads_of
 from forward_lineage.session.watching import stop_watching, watch
@@ -44,6 +46,7 @@ class Watching:
         self.notebook = Notebook(shell.user_ns, lambda value: isinstance(value, ForwardLineage))
         self.missed: dict[str, str] = {}
         self._reads: dict[str, _Reads] = {}
+        self._why: dict[str, list[Why]] = {}  # what became of rows that cells read, when it was asked last
         self._now: _Reads | None = None
         self._key = ""
         self._deep = 0  # cells that run within a cell
@@ -74,11 +77,19 @@ class Watching:
             return
         self._key = str(info.cell_id or _text_key(info.raw_cell))
         with self._passive(_title(None, info.raw_cell)):
-            text = getattr(info, "transformed_cell", None) or self.shell.transform_cell(info.raw_cell)
+            text = getattr(info, "transformed_cell", None) or self._without_magics(info.raw_cell)
             stale = self.notebook.begin(self._key, text)
             self._now = _Reads()
             if stale:
                 self._warn(stale)
+
+    def _without_magics(self, text: str) -> str:
+        """Return a cell as Python; IPython takes several times as long for that as Python for parsing it."""
+        if not text.lstrip().startswith("In ["):  # a prompt that was pasted would be Python, too
+            with suppress(SyntaxError):
+                ast.parse(text)
+                return text
+        return str(self.shell.transform_cell(text))
 
     def after(self, result: Any) -> None:
         """Take note of what a cell did."""
@@ -90,6 +101,7 @@ class Watching:
         with self._passive(title):
             self.notebook.end(title, failed=not result.success, reads_data=bool(read.rows))
             self._reads[self._key] = read
+            self._why.pop(self._key, None)
 
     def _called(self, session: Any, call: str, arguments: tuple[Any, ...], result: Any) -> None:
         if self._now is not None:
@@ -102,10 +114,15 @@ class Watching:
 
     @contextmanager
     def _passive(self, what: str) -> Iterator[None]:
+        collects = gc.isenabled()
+        gc.disable()  # what we make is gone soon; a collection now would walk through the user's new lists for nothing
         try:
             yield
         except Exception as error:  # whatever it is: the user's cell goes on
             self.missed[what] = f"{type(error).__name__}: {error}"
+        finally:
+            if collects:
+                gc.enable()
 
     # ------------------------------------------------------------ what is out of date
 
@@ -129,9 +146,16 @@ class Watching:
                 ipyflow_door.data_changed(self.shell, self.notebook.outcomes(key))
             else:
                 self.notebook.data_is_same(key)
-        found_now = self.notebook.highlights()
+        self._why = why
+        return self._status(dict(self.missed))
+
+    def marks(self) -> Marks:
+        """Return the highlights of cells for JupyterLab; rows are as they were when `status` looked at them last."""
+        return Marks(self._status({}).marks())
+
+    def _status(self, missed: dict[str, str]) -> Status:
         titles = {key: cell.title for key, cell in self.notebook.cells.items()}
-        return Status(titles, found_now, why, dict(self.missed))
+        return Status(titles, self.notebook.highlights(), dict(self._why), missed)
 
     def _compared(self, compared: dict[int, RowsSince], session: ForwardLineage, *, refresh: bool) -> RowsSince:
         if id(session) not in compared:

@@ -54,7 +54,7 @@ def _candidates(
 def near(
     first: Numbers, last: Numbers, begin: Numbers, end: Numbers, shape: tuple[int, ...]
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Which boxes of a second list may overlap those of a first one; arguments as of `meeting`.
+    """The boxes of a second list that may overlap those of a first one; arguments as of `meeting`.
 
     In C order a box lies between its corners, so boxes that overlap have overlapping stretches.
 

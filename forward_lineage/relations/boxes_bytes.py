@@ -57,7 +57,7 @@ def encode(relation: LineageRelation) -> bytes:
 
 
 def _of_output(boxes: BoxRelation) -> list[Numbers]:
-    """What is written of each output axis, shape (rows, output axes): the axes together, for rows are few mostly."""
+    """The columns of each output axis, shape (rows, output axes): the axes together, for rows are few mostly."""
     return [zigzag(_from_last(boxes.first)), boxes.last - boxes.first]
 
 

@@ -109,7 +109,7 @@ class LatticeBoxes:
 
     @property
     def linked(self) -> npt.NDArray[np.bool_]:
-        """Which axes of which boxes share their number of the run with another; bool, shape (n, d)."""
+        """Tell which axes of which boxes share their number of the run with another; bool, shape (n, d)."""
         same = self.link[:, :, None] == self.link[:, None, :]
         shared: npt.NDArray[np.bool_] = same.sum(axis=2) > 1
         return shared

@@ -158,7 +158,7 @@ def _joined(boxes: LatticeBoxes, at: int) -> LatticeBoxes:
 
 
 def _joins(boxes: LatticeBoxes, at: int, size: int) -> list[tuple[Flags, _Axis]]:
-    """What boxes may be like, and their axis then; `size` is that of the inner axis."""
+    """Forms that boxes may have, and their axis then; `size` is that of the inner axis."""
     outer, inner = _Axis.of(boxes, at), _Axis.of(boxes, at + 1)
     start, moved = outer.start * size + inner.start, outer.step * size
     thin, one_run, one_inner = outer.width == 1, outer.runs == 1, inner.runs == 1

@@ -52,8 +52,8 @@ class ModelCalls:
             the model: `predict`, `predict_proba`, `decision_function` and `transform` return tracked arrays.
 
         Raises:
-            LineageError: nothing is known of the class; scikit-learn, the extra `models`, is missing; an array was made
-                of a tracked one that is not saved; or the name is in use.
+            LineageError: nothing is known of the class, or the name is in use. The extra `models` is missing. An array
+                was made of a tracked one that is not saved.
 
         Examples:
             >>> from sklearn.linear_model import Ridge
@@ -172,21 +172,21 @@ class ModelCalls:
     def influence(self, name: str, cells: Chosen, *, method: str = "auto") -> list[Influence]:
         """Estimate which training rows move predictions most: by how much each would differ without the row.
 
-        This ranks; it never filters lineage. It needs what the model was fitted on and what it predicted of, which are
-        kept in the process that did it, for the last predictions that you saved.
+        This ranks; it never filters lineage. Ask in the process that fitted and predicted: it keeps both arrays for the
+        last predictions that you saved.
 
         Args:
             name: of saved predictions: what `model.predict` returned, saved as it is.
             cells: which of them, as for `backward`.
-            method: ``"closed"`` for the closed form of Ridge, linear regression and near neighbours, ``"loo"`` to fit
-                again without each row, ``"auto"`` for the first where there is one.
+            method: ``"loo"`` to fit again without each row. ``"closed"`` for a closed form: Ridge, linear regression
+                and near neighbours have one. ``"auto"`` for that where there is one.
 
         Returns:
             for each cell the training rows, those that move it most first, with their effects.
 
         Raises:
-            LineageError: nothing is known here of how they were predicted, there is no closed form, or there are too
-                many rows to fit again without each.
+            LineageError: another process predicted them, or there is no closed form. There are too many rows to fit
+                again without each.
 
         Examples:
             >>> import numpy as np

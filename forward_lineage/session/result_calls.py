@@ -366,8 +366,8 @@ class ResultCalls:
             ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``. Each result comes after those that it was
             made of. The shortest way to it is in `path`, e.g. ``sales → revenue → report``. `rows_touched` is NULL if
             rows that a result was made of are gone, and a condition cannot find them. A warning names the results to
-            save again. Where a path leads through a model, a column ``through STRING`` says of each result how many
-            rows are touched by row, and how many through which model.
+            save again. Where a path leads through a model, there is a column ``through STRING``, too. It counts the
+            rows that are touched by row, and those through each model.
 
         Raises:
             LineageError: as for `forward`, whichever result it is about; a ChangedError only if it is about all.

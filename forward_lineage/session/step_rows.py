@@ -42,8 +42,11 @@ class StepRows:
     Attributes:
         name: of the table or saved result.
         version: of the saved result; None of a table.
+        opened: why a value that a step computed of it is not kept; None if it may be.
 
     """
+
+    opened: str | None = None
 
     def __init__(self, name: str, parts: Parts, version: int | None = None) -> None:
         self.name, self.version, self._parts = name, version, parts
@@ -55,8 +58,12 @@ class StepRows:
         return f"StepRows({self.name})"
 
     def frame(self) -> DataFrame:
-        """Return a DataFrame, for a step that returns a query."""
+        """Return a DataFrame, for a step that returns a query.
+
+        A step that computes with the frame itself is not kept: a frame may run any function that the session knows.
+        """
         self._check()
+        self.opened = f"it computes with the frame of {self.name}, which may run what nobody watches"
         return self._parts.tables.spark.table(quoted(self.name))
 
     def rows(self) -> list[tuple[Any, ...]]:

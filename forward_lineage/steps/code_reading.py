@@ -20,6 +20,7 @@ _ASSIGNED = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 _BINDING = ("STORE_FAST", "STORE_DEREF", "DELETE_FAST", "DELETE_DEREF")
 _SKIPPED = {"EXTENDED_ARG", "CACHE", "NOP", "RESUME", "PRECALL"}
 _BY_NAME = {"getattr", "hasattr"}
+_CALL = {"CALL", "CALL_KW"}
 _SIMPLE = {"LOAD_FAST", "LOAD_DEREF", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"}
 
 
@@ -31,7 +32,7 @@ class GlobalRead:
         name: of the global.
         attributes: after it, in order.
         line: where.
-        first: what is loaded right after it, in a call its first argument: how it is named, and the constant or name.
+        first: of a call with one argument that is a constant or name: how it is named, and the constant or name.
 
     """
 
@@ -181,16 +182,24 @@ def _constant_at(instructions: list[dis.Instruction], number: int) -> tuple[bool
 def _first_argument(
     instructions: list[dis.Instruction], number: int
 ) -> tuple[Literal["constant", "global", "local", "other"], object]:
+    if not _is_called_at(instructions, number + 1):
+        return "other", None  # such as ``SEED or None``
     found, constant = _constant_at(instructions, number)
     if found:
         return "constant", constant
-    if number + 1 < len(instructions) and instructions[number + 1].opname not in _ATTRIBUTE:
-        each = instructions[number]
-        if each.opname in _GLOBAL:
-            return "global", each.argval
-        if each.opname in _SIMPLE:
-            return "local", each.argval
-    return "other", None
+    each = instructions[number]
+    if each.opname in _GLOBAL:
+        return "global", each.argval
+    return ("local", each.argval) if each.opname in _SIMPLE else ("other", None)
+
+
+def _is_called_at(instructions: list[dis.Instruction], number: int) -> bool:
+    """Return whether a call with one argument comes here, behind the name of the argument if it has one."""
+    following = instructions[number : number + 2]
+    named = [each.opname for each in following]
+    if named[:1] == ["KW_NAMES"] or named[1:] == ["CALL_KW"]:
+        following = following[1:]
+    return bool(following) and following[0].opname in _CALL and following[0].arg == 1
 
 
 def _read_attribute_by_name(instructions: list[dis.Instruction], number: int, facts: CodeFacts, line: int) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forward_lineage.steps.encoding import Encoder
-from forward_lineage.steps.packages import python_version
+from forward_lineage.steps.packages import python_version, settings_of_process
 from forward_lineage.steps.reached_code import put_value
 
 
@@ -63,7 +63,7 @@ def identity_of(
 
     """
     encoder = Encoder(pure=frozenset(pure), parameters=dict(parameters or {}), root=function)
-    encoder.put("identity 1", python_version(), *sorted(also))
+    encoder.put("identity 2", python_version(), settings_of_process(), *sorted(also))
     try:
         _put_all(encoder, function, inputs or {})
     except RecursionError:

@@ -90,7 +90,8 @@ def _partial(encoder: Encoder, value: Any, put: Put) -> None:
 
 
 def _logger(encoder: Encoder, value: Any, put: Put) -> None:
-    encoder.put("logger", value.name)  # messages are no part of a result
+    levels = (value.level, value.getEffectiveLevel(), value.disabled, value.manager.disable)
+    encoder.put("logger", value.name, repr(levels))  # messages are no part of a result; what is asked may be
 
 
 def _field(encoder: Encoder, value: Any, put: Put) -> None:

@@ -52,7 +52,7 @@ class Rows(Protocol):
         ...
 
     def table(self, name: str) -> Any:
-        """Return what a step gets that reads a table."""
+        """Return what a step gets that reads a table; its `opened` may say why nobody knows what was done with it."""
         ...
 
     def read(self, place: str) -> Any:

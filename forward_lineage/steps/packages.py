@@ -7,11 +7,14 @@ vouches for the package (``pure=``).
 
 from __future__ import annotations
 
+import locale
+import os
 import platform
 import re
 import site
 import sys
 import sysconfig
+import time
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -51,14 +54,18 @@ OUTSIDE = _words(
     open_memmap DataSource ctypeslib ctypes seterr set_printoptions setbufsize
     parquet csv fs dataset feather orc flight ipc memory_map OSFile input_stream output_stream read_csv read_table
     write_table set_cpu_count set_memory_pool substrait gandiva
+    call_function call_udf get_function function_registry list_functions register_scalar_function
+    register_vector_function register_aggregate_function register_tabular_function
+    cpu_count io_thread_count total_allocated_bytes default_memory_pool runtime_info
     sparkSession sparkContext readStream writeStream readwriter conf catalog
     environ getenv modules attrgetter methodcaller file_digest get_type_hints get_annotations
     f_globals f_locals f_back f_code f_builtins gi_frame gi_code cr_frame ag_frame tb_frame tb_next
     cache_info cache_clear purge getLogger basicConfig get_referrers register_at_fork getcontext setcontext localcontext
+    handlers hasHandlers
     """
 )
 
-#: The same where a whole package was imported inside a function. Elsewhere it is what a seeded generator is asked for.
+#: The same of packages, by themselves or imported inside a function. Elsewhere a seeded generator is asked for it.
 OUTSIDE_OF_IMPORTED = frozenset(("random",))
 
 #: Modules that known modules bring along, by attributes: ``logging.os``. The same holds of these names.
@@ -170,6 +177,15 @@ def python_version() -> str:
     """Return what runs: Python's version and kind, how it optimises, and the kind of machine."""
     which = (platform.python_implementation(), platform.python_version(), platform.machine())
     return f"{' '.join(which)} optimize={sys.flags.optimize}"
+
+
+def settings_of_process() -> str:
+    """Return what functions of Python and numpy read besides: the time zone, how numbers and arrays become text."""
+    import numpy as np  # noqa: PLC0415 - a digest must not depend on whether somebody has imported it
+
+    zone = (os.environ.get("TZ"), time.tzname, time.timezone)
+    language = [locale.setlocale(each) for each in (locale.LC_NUMERIC, locale.LC_TIME)]
+    return repr((zone, language, sorted(np.get_printoptions().items()), sorted(np.geterr().items())))
 
 
 @cache

@@ -19,6 +19,7 @@ from types import (
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
+    MethodDescriptorType,
     MethodType,
     ModuleType,
     WrapperDescriptorType,
@@ -47,6 +48,13 @@ _NOT_OF_A_CLASS = {
     *("__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__"),
     *("__dataclass_params__", "__type_params__", "__orig_bases__", "__parameters__", "__annotations__"),
 }
+#: What Python notes of an enum that its members, bases and functions say already; and of a member.
+_OF_ENUMS = {
+    *("_generate_next_value_", "_use_args_", "_member_names_", "_member_map_", "_value2member_map_", "_member_type_"),
+    *("_unhashable_values_", "_unhashable_values_map_", "_hashable_values_", "_flag_mask_", "_singles_mask_"),
+    *("_all_bits_", "_inverted_", "_value_repr_"),
+}
+_OF_MEMBERS = {"_value_", "_name_", "__objclass__", "_sort_order_", "_inverted_"}
 _MISSING = object()
 _CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, tuple, str, bytes, int, float, bytearray)
 
@@ -56,6 +64,8 @@ def put_value(encoder: Encoder, value: Any) -> None:
     if put_plain(encoder, value):
         return
     if isinstance(value, Step):
+        if value.chance:
+            encoder.give_up(f"step {value.name} says that its result is left to chance")
         put_value(encoder, value.function)  # called as a function, it is one
     elif isinstance(value, type):
         _put_class(encoder, value)
@@ -157,7 +167,7 @@ def _put_read(encoder: Encoder, function: FunctionType, read: GlobalRead) -> Non
         return
     if (
         len(path) > 1
-        and path[-1] in OUTSIDE
+        and path[-1] in OUTSIDE | OUTSIDE_OF_IMPORTED
         and is_library_module(path[0])
         and path[0].partition(".")[0] not in encoder.pure
     ):
@@ -226,7 +236,7 @@ def _put_import(encoder: Encoder, function: FunctionType, each: Import) -> None:
         if value is _MISSING:
             value = _submodule(f"{module.__name__}.{name}")
         vouched = module.__name__.partition(".")[0] in encoder.pure
-        if name in OUTSIDE and is_library_module(module.__name__) and not vouched:
+        if name in OUTSIDE | OUTSIDE_OF_IMPORTED and is_library_module(module.__name__) and not vouched:
             encoder.give_up(f"line {each.line} imports {name} from {module.__name__}, which leads outside")
         elif value is None:
             encoder.put("missing", name)
@@ -274,7 +284,10 @@ def _put_reference(encoder: Encoder, value: Any) -> None:
         encoder.give_up(f"{module}.{name} is not what its package has under that name")
     elif not is_known(module, encoder.pure):
         encoder.give_up(f"{module}.{name} is of a package whose functions may read more than their arguments")
-    elif module.partition(".")[0] not in encoder.pure and OUTSIDE & {*module.split("."), *name.split(".")}:
+    elif module.partition(".")[0] not in encoder.pure and (OUTSIDE | OUTSIDE_OF_IMPORTED) & {
+        *module.split("."),
+        *name.split("."),
+    }:
         encoder.give_up(f"{module}.{name} leads outside")
     else:
         encoder.put("reference", module, name)
@@ -295,14 +308,6 @@ def _put_version(encoder: Encoder, module: str) -> None:
         encoder.give_up(f"package {top} has no version")
     else:
         encoder.versions[top] = version
-    if top == "numpy":
-        _put_settings_of_numpy(encoder)
-
-
-def _put_settings_of_numpy(encoder: Encoder) -> None:
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:  # they say how arrays look as text, and what an overflow does
-        encoder.put("settings", repr(sorted(numpy.get_printoptions().items())), repr(sorted(numpy.geterr().items())))
 
 
 def _put_known_module(encoder: Encoder, module: str) -> None:
@@ -335,7 +340,9 @@ def _put_library_object(encoder: Encoder, value: Any) -> bool:
         if leads_outside(name):
             encoder.give_up(f"{name} may lead outside")
         return True
-    if isinstance(value, BuiltinFunctionType | WrapperDescriptorType) and value.__module__ == "builtins":
+    if isinstance(value, WrapperDescriptorType | MethodDescriptorType):
+        return _put_method_of_python(encoder, value)
+    if isinstance(value, BuiltinFunctionType) and value.__module__ == "builtins":
         if name in BUILTINS and getattr(builtins, name, None) is value:
             encoder.put("builtin", name)
         else:
@@ -350,6 +357,16 @@ def _put_library_object(encoder: Encoder, value: Any) -> bool:
     if kind.__name__ == "ufunc" and kind.__module__ == "numpy":
         return _put_ufunc(encoder, value)
     return _put_marker(encoder, value)
+
+
+def _put_method_of_python(encoder: Encoder, value: Any) -> bool:
+    """Feed a method as its class has it, such as `str.upper`; return whether it is of a class of Python's own."""
+    if value.__objclass__.__module__ != "builtins":
+        return False
+    encoder.put("method", value.__objclass__.__name__, value.__name__)
+    if leads_outside(value.__name__):
+        encoder.give_up(f"{value.__objclass__.__name__}.{value.__name__} may lead outside")
+    return True
 
 
 def _put_ufunc(encoder: Encoder, value: Any) -> bool:
@@ -397,7 +414,10 @@ def _put_class(encoder: Encoder, kind: type) -> None:
     put_value(encoder, type(kind))
     put_sequence(encoder, "bases", kind.__bases__, put_value)
     if issubclass(kind, enum.Enum):
-        put_sequence(encoder, "members", ((name, each.value) for name, each in kind.__members__.items()), put_value)
+        members = kind.__members__.items()
+        put_sequence(
+            encoder, "members", ((name, each.value, _own_of_member(each)) for name, each in members), put_value
+        )
     _put_annotations(encoder, vars(kind).get("__annotations__", {}))
     if isinstance(kind, ABCMeta):
         put_unordered(encoder, "registered", [each() for each in _abc._get_dump(kind)[0]], put_value)
@@ -419,11 +439,14 @@ def _own_of_class(kind: type) -> Iterator[tuple[str, Any]]:
     for name, value in vars(kind).items():
         if name in _NOT_OF_A_CLASS or isinstance(value, GetSetDescriptorType | MemberDescriptorType):
             continue
-        if issubclass(kind, enum.Enum) and not isinstance(value, FunctionType | property | staticmethod | classmethod):
-            continue
-        if issubclass(kind, enum.Enum) and name.startswith("__"):
+        if issubclass(kind, enum.Enum) and (name in _OF_ENUMS or name in kind.__members__):
             continue
         yield name, value
+
+
+def _own_of_member(member: enum.Enum) -> dict[str, Any]:
+    """Return what somebody has said of a member of an enum beside its name and value."""
+    return {name: each for name, each in sorted(vars(member).items()) if name not in _OF_MEMBERS}
 
 
 def _put_instance(encoder: Encoder, value: Any) -> None:

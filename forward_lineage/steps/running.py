@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextvars
 import copy
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -62,7 +63,7 @@ class Run:
         self._parallel = parallel
         self._lock = threading.RLock()
         self._held: dict[str, Held] = {}
-        self._stained: set[str] = set()  # steps whose input another may have changed in place
+        self._doubts: dict[str, str] = {}  # why what steps gave cannot stand for them another time
         self._for_now: list[str] = []  # places of rows that only this run reads
         self._running: set[str] = set()
         self._changed: set[str] = set()  # steps that read something that a step has changed
@@ -108,7 +109,8 @@ class Run:
             while running or to_do:
                 for name in [each for each in self.plan.actions if each in to_do and self._is_ready(each)]:
                     to_do.discard(name)
-                    running[pool.submit(self._do, name)] = name
+                    context = contextvars.copy_context()  # numpy's settings are in it, as in a plain call
+                    running[pool.submit(context.run, self._do, name)] = name
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
                     failed = _failure(done, running.pop(done)) or failed
                 if failed is not None:
@@ -161,6 +163,7 @@ class Run:
         arguments = {name: self._argument(each, name) for name in each.step.reads}
         begun = time.perf_counter()
         value = each.step.function(**arguments)
+        self._look_at_value(each, value, arguments)
         if each.step.returns == "value":
             self._keep_value(each, value, begun)
         else:
@@ -177,8 +180,33 @@ class Run:
         try:
             return copy.deepcopy(held.value)
         except Exception:  # any that a type of somebody's raises
-            self._stained.add(each.step.name)
+            said = "an input can be neither written nor copied, so that another step may have changed it"
+            self._doubts[each.step.name] = said
             return held.value
+
+    def _look_at_value(self, each: Looked, value: Any, arguments: dict[str, Any]) -> None:
+        """Take note of what a value says of how it was made.
+
+        Raises:
+            BadArgumentError: it can be read once, though many may want to.
+
+        """
+        name = each.step.name
+        if isinstance(value, Awaitable | AsyncIterator) or (isinstance(value, Iterator) and not _is_copied(value)):
+            if callable(close := getattr(value, "close", None)):
+                close()
+            raise BadArgumentError(
+                f"step {name} returns a {type(value).__name__}, which can be read once",
+                instead="Return what comes out of it, such as list(…) or asyncio.run(…).",
+            )
+        parents = [parent for parent in each.parents if parent in self._doubts]
+        if parents:
+            said = f"what {', '.join(parents)} gave cannot be told from what it gives another time"
+            self._doubts.setdefault(name, said)
+        for argument in arguments.values():
+            opened = getattr(argument, "opened", None)
+            if isinstance(opened, str) and not (each.step.returns == "query" and not isinstance(value, str)):
+                self._doubts.setdefault(name, opened)
 
     def _keep_value(self, each: Looked, value: Any, begun: float) -> None:
         compute = _microseconds(begun)
@@ -256,9 +284,7 @@ class Run:
             return f"what {', '.join(waits)} gave cannot be told from what it gives another time"
         if each.identity.reasons:
             return "it has to run again each time"
-        if each.step.name in self._stained:
-            return "an input can be neither written nor copied, so that another step may have changed it"
-        return self._changed_since(each)
+        return self._doubts.get(each.step.name) or self._changed_since(each)
 
     def _changed_since(self, each: Looked) -> str | None:
         """Say whose functions or globals have changed since the run began: results then are of neither state.
@@ -330,6 +356,14 @@ def _failure(done: Future[None], name: str) -> BaseException | None:
     if error is not None and not isinstance(error, LostResultError):
         error.add_note(f"In step {name}. The steps that had ended are kept.")
     return error
+
+
+def _is_copied(value: object) -> bool:
+    try:
+        copy.deepcopy(value)
+    except Exception:  # any that a type of somebody's raises
+        return False
+    return True
 
 
 def _time_to_read(form: str, data: bytes) -> int:

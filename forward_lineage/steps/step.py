@@ -95,7 +95,7 @@ def step(
     """
 
     def made(of: Callable[..., Any]) -> Step:
-        called = name or of.__name__
+        called = name or str(getattr(of, "__name__", ""))
         if not re.fullmatch(r"[A-Za-z]\w*", called, re.ASCII):
             raise BadArgumentError(f"{called!r} is not the name of a step", instead="Use letters, digits and _.")
         if returns not in get_args(Returns):

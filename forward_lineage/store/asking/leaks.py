@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, node_of
+from forward_lineage.store.asking.pipeline import Pipeline, Reached, node_of
+from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_model import SavedModel
 from udafs.errors import NotSavedError
@@ -84,20 +86,23 @@ def _leak(pipeline: Pipeline, saved: Saved, model: SavedModel, table: str, told:
     ids, rows = LineageSet(), LineageSet()
     for parts in _folds(model):
         seen = pipeline.backward(model, parts, table, "row").ids
-        made = pipeline.forward(model.name, _seeds_of(parts, model.version))
+        made = pipeline.forward(model.name, partial(_of_version, model.version, parts))
         cells = made[node_of(saved)].rows if node_of(saved) in made else None
         if not cells:
             continue
         both = (seen & pipeline.backward(saved, cells, table, "row").ids) - told
         if both:
-            touched = pipeline.forward(table, _seeds_of(both))[node_of(saved)]
+            touched = pipeline.forward(table, partial(_always, both))[node_of(saved)]
             ids, rows = ids | both, rows | (touched.by_row & cells)
     return Leak(model.name, model.transforms, table, ids, saved.name, rows) if ids else None
 
 
-def _seeds_of(ids: LineageSet, version: int | None = None) -> Seeds:
-    """Ids of a table, in one version or any."""
-    return lambda _, edge: ids if version in (None, edge.version) else None
+def _of_version(version: int, rows: LineageSet, _: Saved, edge: TracedTable) -> LineageSet | None:
+    return rows if edge.version == version else None
+
+
+def _always(rows: LineageSet, _: Saved, __: TracedTable) -> LineageSet:
+    return rows
 
 
 def _folds(model: SavedModel) -> Iterator[LineageSet]:

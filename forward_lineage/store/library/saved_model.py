@@ -3,7 +3,7 @@
 HOME/results/<name>/data-<random>/      fitted/arrays.npy, fitted/state.json, beside what `saved` says
 
 The state is data: the names of classes, parameters, and arrays in numpy's own format, without pickles. Predictions have
-the model among their tables, as any saved thing. That such a step leads through a model is what its kind says.
+the model among their tables, like any saved thing that they were made of. Its kind says that the step is a model's.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Costs:
 def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Costs:
     """Estimate both ways."""
     saved = touched.saved
-    read = {edge.name.lower(): _rows(edge, tables, library) for edge in saved.tables}
+    read = {edge.name.lower(): _rows(edge, tables, library) for edge in saved.inputs}
     written = saved.rows + saved.pairs
     full = STATEMENT + READ_ROW * sum(read.values()) + WRITTEN_PAIR * written
     partly = COPIED_ROW * written + 2 * WRITTEN_PAIR * written * touched.share  # written, read and put together

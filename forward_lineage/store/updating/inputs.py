@@ -41,6 +41,7 @@ class Input:
         now: the version that a query reads now.
         changes: which rows are others; None: that is not known.
         unknown: why not.
+        only_decides: whether no row of the result is traced to it, as to a table behind NOT EXISTS.
 
     """
 
@@ -48,6 +49,7 @@ class Input:
     now: int
     changes: RowChanges | None
     unknown: str = ""
+    only_decides: bool = False
 
     def as_read(self, tree: exp.Expr) -> Input:
         """Return it as a query reads it: rows that differ only in columns which that does not read are as they were."""
@@ -100,7 +102,7 @@ class Inputs:
         """
         others = ((edge, self._version_now(edge)) for edge in saved.inputs)
         found = [self._input(edge, self._there(saved, edge, now)) for edge, now in others if now != edge.version]
-        return [_without_lineage(each) if each.edge in saved.decided_by else each for each in found]
+        return [replace(each, only_decides=each.edge in saved.decided_by) for each in found]
 
     def rows_that_came(self, found: Input) -> IdentifiedRows:
         """Return the rows that came or differ."""
@@ -258,10 +260,3 @@ class Inputs:
 
     def _is_read(self, manifest: Manifest, name: str, version: int) -> bool:
         return Path(manifest.source["path"]).parent.name == self._library.get(name, version).data
-
-
-def _without_lineage(found: Input) -> Input:
-    """A table that only decides, and some of whose rows are others: no lineage tells what these decided."""
-    if found.changes is not None and not found.changes:
-        return found
-    return replace(found, changes=None, unknown=f"no row is traced to {found.edge.name}")

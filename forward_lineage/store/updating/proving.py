@@ -71,7 +71,8 @@ class Prover:
         if unknown is not None:
             raise NotProvableError(f"which rows changed is not known: {unknown}")
         traced = self._statements.trace(saved.sql, saved.semantics)
-        self._check_repeatable(saved, traced, inputs)
+        self._check_repeatable(saved, traced)
+        self._check_deciding(inputs)
         told = saved.semantics == "data" and saved.is_whole and saved.granularity != "granules"
         if not told and any(each.changes for each in inputs):
             raise NotProvableError(
@@ -79,12 +80,15 @@ class Prover:
             )
         return traced
 
-    def _check_repeatable(self, saved: SavedResult, traced: TracedStatement, inputs: Sequence[Input]) -> None:
+    def _check_deciding(self, inputs: Sequence[Input]) -> None:
+        """What rows that went decided is in no lineage, so probes have to find it."""
+        for each in inputs:
+            if each.only_decides and each.changes and each.changes.before and not self.inputs.keep_old_rows(inputs):
+                raise NotProvableError(f"{each.edge.name} only decides, and rows that went cannot be read any more")
+
+    def _check_repeatable(self, saved: SavedResult, traced: TracedStatement) -> None:
         """The text alone says what is read and computed: tables that are watched, no chance, clock or session."""
         read = names_read(traced.statement.tree)
-        decide = sorted(edge.name for edge in saved.decided_by if edge.name.lower() in read)
-        if decide and any(each.changes for each in inputs):
-            raise NotProvableError(f"{decide[0]} only decides which rows there are, and no lineage tells which")
         unknown = sorted(read - {edge.name.lower() for edge in saved.inputs})
         if unknown:
             raise NotProvableError(f"it reads {unknown[0]}, which may mean other rows another time")
@@ -105,7 +109,7 @@ class Prover:
         found = LineageSet()
         for each in inputs:
             assert each.changes is not None, "others were turned away before"
-            if each.changes.before:
+            if each.changes.before and not each.only_decides:
                 found |= self._library.relation(saved, each.edge).forward(each.changes.before)
         return found
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import nbformat
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 
 from forward_lineage import ForwardLineage
@@ -18,6 +21,7 @@ from forward_lineage.notebooks.watching import Watching
 from tests.forward_lineage.notebooks.outside import CHANGES, Work
 from tests.structure import REPOSITORY
 
+LABEXTENSION = REPOSITORY / "forward_lineage" / "notebooks" / "labextension"
 EVERY_DAY = ("a row that one of two results was made of", "a row that leaves what was selected")
 
 
@@ -54,7 +58,7 @@ def test_changes_outside_of_the_notebook(work: Work, name: str) -> None:
     check(work, name, work.lineage.home)
 
 
-def test_a_notebook_is_warned_and_told() -> None:
+def test_a_notebook_is_warned_told_and_marked() -> None:
     cells = [
         "%load_ext forward_lineage",
         "a = 4",
@@ -65,9 +69,18 @@ def test_a_notebook_is_warned_and_told() -> None:
         "%lineage status",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])  # type: ignore[no-untyped-call]
+    client = NotebookClient(notebook, timeout=300, allow_errors=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", f"{REPOSITORY}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-        NotebookClient(notebook, timeout=300).execute()
+        with client.setup_kernel():
+            before = asked(client)
+            for at, cell in enumerate(notebook["cells"]):
+                client.execute_cell(cell, at)
+            after = asked(client)
+    assert before["status"] == "error"  # nothing is marked without the extension
+    marks = list(after["data"]["application/json"].values())  # nbclient gives no ids of cells
+    assert [mark["kind"] for mark in marks] == ["fresh", "stale", "stale"]
+    assert marks[0]["said"] == "fresh: a changed after it ran; refresher: sets stale names anew"
     outputs = [cell["outputs"] for cell in notebook["cells"]]
     (warned,) = outputs[5]
     assert warned["data"]["text/plain"].startswith(
@@ -77,6 +90,21 @@ def test_a_notebook_is_warned_and_told() -> None:
     assert "[3] b = a: fresh: a changed after it ran" in told["data"]["text/plain"]
     assert "Run again: [3] b = a, then " in told["data"]["text/plain"]
     assert "<table>" in told["data"]["text/html"]
+
+
+def asked(client: NotebookClient) -> Any:
+    """Ask for marks in the words of the extension of JupyterLab."""
+    (question,) = re.findall(r'const ASK = "(.+)";', (LABEXTENSION / "static" / "marks.js").read_text())
+    assert client.kc is not None
+    kernel = run_sync(client.kc.execute_interactive)
+    reply = kernel("", silent=True, store_history=False, user_expressions={"marks": question}, timeout=60)
+    return reply["content"]["user_expressions"]["marks"]
+
+
+def test_the_extension_of_jupyterlab_is_where_it_says() -> None:
+    told = json.loads((LABEXTENSION / "package.json").read_text())
+    script = (LABEXTENSION / told["jupyterlab"]["_build"]["load"]).read_text()
+    assert f"window._JUPYTERLAB.{told['name']} = " in script
 
 
 def test_a_fault_of_the_watcher_does_not_reach_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:

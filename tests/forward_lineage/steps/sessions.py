@@ -171,4 +171,7 @@ def stale_answers(count: int, seed: int, folder: Path, iterations: int = 8) -> t
         session = Session(random.Random(f"{seed} {number}"), folder / str(number))
         wrong += [f"seed {seed} {number}: {each}" for each in session.stale_answers(iterations)]
         loaded += session.loaded
+        if (number + 1) % 50 == 0:
+            done = f"{number + 1} pipelines, {loaded} loaded, {len(wrong)} stale"
+            print(done, file=sys.stderr, flush=True)
     return wrong, loaded

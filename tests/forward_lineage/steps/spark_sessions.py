@@ -19,11 +19,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forward_lineage import ForwardLineage
+from forward_lineage.arrays import TrackedArray
 from forward_lineage.session.step_rows import RowsOfSteps, StepRows
 from forward_lineage.steps.pipeline import Outcome, Pipeline
 from forward_lineage.steps.shelf import ROWS, Shelf
 from forward_lineage.steps.step import Step, step
 from forward_lineage.storage.local_folder import LocalFolder
+from forward_lineage.store.arrays.origins import origin_of
 
 TABLES = ("steps_a", "steps_b")
 OF_TABLES = (
@@ -42,7 +44,9 @@ OF_ROWS = (
     "SELECT p.k, p.v + b.v AS v FROM {first} p JOIN {steps_b} b ON p.k = b.k WHERE b.v > $a",
     "SELECT k, v FROM {first} WHERE k NOT IN (SELECT k FROM {steps_b} WHERE v > $a * 4)",
 )
-VALUE = "    return sum(hash(row) for row in first.rows()) + $a * sum(hash(row) for row in second.rows())"
+CELLS = "    return second.to_array(['k', 'v']) * $a"
+VALUE = """    rows = sum(hash(row) for row in first.rows()) + $a * sum(hash(row) for row in second.rows())
+    return rows + int(cells.values.sum())"""
 
 
 @dataclass
@@ -59,10 +63,11 @@ class Written:
         for name, text in zip(("first", "second"), texts, strict=False):
             reads = [each for each in (*TABLES, "first") if f"{{{each}}}" in text]
             lines += ["@step(returns='query')", f"def {name}({', '.join(reads)}):", f"    return f'''{text}'''"]
-        return "\n".join([*lines, "@step", "def both(first, second):", texts[2]])
+        lines += ["@step(returns='array')", "def cells(second):", texts[2]]
+        return "\n".join([*lines, "@step", "def both(first, second, cells):", texts[3]])
 
-    def _texts(self) -> tuple[str, str, str]:
-        return self.first, self.second, VALUE
+    def _texts(self) -> tuple[str, str, str, str]:
+        return self.first, self.second, CELLS, VALUE
 
 
 @dataclass
@@ -94,10 +99,10 @@ class Author:
 
     def stale_answers(self, iterations: int) -> Iterator[str]:
         """Yield each answer that differs from the one of running everything."""
-        now = Written(self.random.choice(OF_TABLES), self.random.choice(OF_ROWS), [self._small() for _ in range(3)])
+        now = Written(self.random.choice(OF_TABLES), self.random.choice(OF_ROWS), [self._small() for _ in range(4)])
         history = [now]
         for _ in range(iterations):
-            targets = self.random.sample(["first", "second", "both"], self.random.randint(1, 3))
+            targets = self.random.sample(["first", "second", "cells", "both"], self.random.randint(1, 3))
             kept = self._run(now, targets, self.folder / "kept")
             found = {name: self._seen(kept[name]) for name in targets}  # a later run may take the place of its rows
             nothing = self._run(now, targets, self.folder / uuid4().hex)
@@ -126,7 +131,7 @@ class Author:
         new = Written(now.first, now.second, list(now.numbers))
         match self.random.randrange(8):
             case 0:
-                new.numbers[self.random.randrange(3)] = self._small()
+                new.numbers[self.random.randrange(4)] = self._small()
             case 1:
                 new.first = self.random.choice(OF_TABLES)
             case 2:
@@ -173,18 +178,35 @@ class Author:
         return Pipeline(steps, self.shelf, self.rows, parallel=1).run(targets)
 
     def _seen(self, value: Any) -> Counter[Any]:
+        """Return rows, of a result or an array, each with the base rows behind it."""
+        if isinstance(value, TrackedArray):
+            origin = origin_of(value.node, str(self.lineage._parts.library.folder.absolute()))
+            assert origin is not None
+            width = value.shape[1]
+            rows = {width * at: tuple(row) for at, row in enumerate(value.values.tolist())}
+            return self._with_lineage(origin.name, rows, range(width))
         if not isinstance(value, StepRows):
             return Counter([value])
-        rows = value.rows()
-        behind = [
-            tuple(tuple(self.lineage.backward_ids(value.name, rows=[at], table=table)) for table in self._tables(value))
-            for at in range(len(rows))
-        ]
-        return Counter(zip(rows, behind, strict=True))
+        numbered = [tuple(row) for row in self.lineage.rows(value.name).collect()]  # an update leaves gaps
+        rows = {number: row for number, *row in numbered}
+        assert sorted(map(tuple, rows.values())) == sorted(value.rows())
+        return self._with_lineage(value.name, {number: tuple(row) for number, row in rows.items()}, range(1))
 
-    def _tables(self, value: StepRows) -> list[str]:
-        known = self.lineage._parts.library.get(value.name).tables
-        return [table for table in TABLES if any(edge.name == table for edge in known)]
+    def _with_lineage(self, name: str, rows: dict[int, tuple[Any, ...]], cells: range) -> Counter[Any]:
+        tables = self._tables(name)
+        behind = {
+            number: [
+                tuple(self.lineage.backward_ids(name, rows=[number + cell for cell in cells], table=table))
+                for table in tables
+            ]
+            for number in rows
+        }
+        return Counter((row, *zip(tables, behind[number], strict=True)) for number, row in rows.items())
+
+    def _tables(self, name: str) -> list[str]:
+        """Return the base tables behind a saved thing, through whatever it was made of."""
+        known = {edge.name for edge in self.lineage._parts.library.saved(name).tables}
+        return sorted({each for edge in known for each in ([edge] if edge in TABLES else self._tables(edge))})
 
     def _forget(self, outcome: Outcome) -> None:
         for record in self.shelf.records.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import subprocess
 import sys
 import types
@@ -105,6 +106,41 @@ OTHER = {
         "2",
     ),
     "a member of an enum": ("import enum\nclass E(enum.Enum):\n    A = {}\ndef step(): return E.A.value", "1", "2"),
+    "what an enum says of its members": (
+        "import enum\nclass E(enum.Enum):\n    A = 1\n    def __init__(s, n): s.w = n * {}\ndef step(): return E.A.w",
+        "2",
+        "3",
+    ),
+    "the text of an enum's member": (
+        "import enum\nclass E(enum.Enum):\n    A = 1\n    def __str__(s): return '{}'\ndef step(): return str(E.A)",
+        "a",
+        "b",
+    ),
+    "a member's attribute that was set later": (
+        "import enum\nclass E(enum.Enum):\n    A = 1\nE.A.note = {}\ndef step(): return E.A.note",
+        "1",
+        "2",
+    ),
+    "a class attribute of an enum": (
+        "import enum\nclass E(enum.Enum):\n    A = 1\nE.table = {'A': {}}\ndef step(): return E.table",
+        "1",
+        "2",
+    ),
+    "what a flag does with unknown bits": (
+        "import enum\nclass E(enum.Flag, boundary=enum.{}):\n    A = 1\ndef step(): return E(6).value",
+        "KEEP",
+        "CONFORM",
+    ),
+    "a method of Python's under another name": (
+        "class C(int):\n    __repr__ = int.{}\n    low = str.lower\ndef step(): return repr(C(1))",
+        "__repr__",
+        "__str__",
+    ),
+    "the level of a logger": (
+        "import logging\nL = logging.getLogger('user_steps')\nL.setLevel({})\ndef step(): return L.isEnabledFor(15)",
+        "10",
+        "20",
+    ),
     "the state of an object": (
         "class C:\n    def __init__(self, n): self.n = n\nc = C({})\ndef step(): return c.n",
         "1",
@@ -298,6 +334,19 @@ UNKNOWN = {
     "a set that holds a function that reads it": "def f(): return S\nS = {f}\ndef step(): return f()",
     "an unknown thing that an annotation named before": "import click\nclass C:\n    x = click.Context\n"
     "def step(a: C): return C.x",
+    "a generator whose seed may be None": "import numpy as np\nSEED = 0\n"
+    "def step(): return np.random.default_rng(SEED or None).random()",
+    "a generator whose parameter of a seed may be None": "import numpy as np\n"
+    "def step(seed=0): return np.random.default_rng(seed if seed > 1 else None).random()",
+    "a generator with seeds from a list": "import numpy as np\nS = []\n"
+    "def step(): return np.random.default_rng(*S).random()",
+    "chance of Arrow": "import pyarrow.compute as pc\ndef step(): return pc.random(3)",
+    "chance of Arrow by name": "from pyarrow.compute import random\ndef step(): return random(3)",
+    "a function of Arrow by its name": "import pyarrow.compute as pc\ndef step(n): return pc.call_function(n, [])",
+    "the processors": "import pyarrow as pa\ndef step(): return pa.cpu_count()",
+    "a function that Spark knows by name": "from pyspark.sql import functions as F\ndef step(): return F.call_udf('f')",
+    "a step that says chance": "from forward_lineage import step as s\n@s(chance=True)\ndef g(): return 1\n"
+    "def step(): return g()",
     "a generator that is a global": "import numpy as np\nG = np.random.default_rng(1)\ndef step(): return G.random()",
     "a package handed on": "import numpy as np\ndef g(m): return m.random.rand()\ndef step(): return g(np)",
     "numpy's files": "import numpy as np\ndef step(): return np.load('x.npy')",
@@ -405,7 +454,28 @@ def test_inputs_go_by_version_and_an_unknown_one_is_a_reason() -> None:
     assert (unknown.digest, unknown.reasons) == (None, ("it reads sales, which runs again",))
 
 
-@pytest.mark.parametrize("source", ["np.random.default_rng(7)", "np.random.default_rng(SEED)"])
+@pytest.mark.parametrize("change", ["locale", "zone", "numpy"])
+def test_settings_of_the_process_count_whatever_a_step_reaches(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step formats what it gets, so its own code names neither numpy nor the time zone."""
+    step = module("def step(x): return f'{x:n} {x}'").step
+    before = identity_of(step)
+    assert before.digest == identity_of(step).digest is not None
+    if change == "locale":
+        old = locale.setlocale(locale.LC_NUMERIC)
+        try:
+            locale.setlocale(locale.LC_NUMERIC, "C.UTF-8")
+            assert identity_of(step).digest != before.digest
+        finally:
+            locale.setlocale(locale.LC_NUMERIC, old)
+    elif change == "zone":
+        monkeypatch.setenv("TZ", "Asia/Tokyo")  # what strftime("%s") reads
+        assert identity_of(step).digest != before.digest
+    else:
+        with np.printoptions(precision=2):
+            assert identity_of(step).digest != before.digest
+
+
+@pytest.mark.parametrize("source", ["np.random.default_rng(7)", "np.random.default_rng(seed=SEED)"])
 def test_a_seed_makes_chance_known(source: str) -> None:
     text = f"import numpy as np\nSEED = 7\ndef step(): return {source}.random(3)"
     found = identity(text)

@@ -72,7 +72,31 @@ def no_array(sales: StepRows) -> object:
     return 1
 
 
-STEPS = (per_pair, weights, heaviest, no_array, per_item, large, best, hidden, chance, through_a_view, wrong)
+@step
+def drawn(sales: StepRows) -> object:
+    return sales.frame().selectExpr("rand()").first()[0]  # type: ignore[index]
+
+
+@step
+def above(drawn: float) -> object:
+    return drawn
+
+
+STEPS = (
+    per_pair,
+    weights,
+    heaviest,
+    no_array,
+    per_item,
+    large,
+    best,
+    hidden,
+    chance,
+    through_a_view,
+    wrong,
+    drawn,
+    above,
+)
 
 
 @pytest.fixture
@@ -172,6 +196,9 @@ def test_what_spark_leaves_open_runs_again_and_says_why(sold: ForwardLineage) ->
             assert done(outcome) == {name: "compute"}
             assert said in outcome.reasons[name]
     assert [saved.name for saved in sold.results()] == ["step_chance_again", "step_through_a_view_again"]
+    first, again = run(sold, "above"), run(sold, "above")
+    assert first["above"] != again["above"]
+    assert "computes with the frame of sales" in again.reasons["drawn"]
 
 
 def test_what_is_no_query_and_no_table_is_refused(sold: ForwardLineage) -> None:

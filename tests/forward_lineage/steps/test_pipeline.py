@@ -148,6 +148,37 @@ def test_a_step_that_changes_what_another_reads_in_no_order_is_refused(author: A
         author.run(source, "c")
 
 
+@pytest.mark.parametrize(
+    "body", ["def one(): yield 1", "async def one(): return 1", "def one(): return open('/dev/null')"]
+)
+def test_what_can_be_read_once_is_refused(author: Author, body: str) -> None:
+    """The second step that reads it would get nothing."""
+    with pytest.raises(BadArgumentError, match=r"step one returns a .*, which can be read once"):
+        author.run(f"@step\n{body}\n@step\ndef two(one): return list(one)\n", "two")
+
+
+def test_nothing_is_kept_that_was_made_of_what_another_step_may_have_changed(author: Author) -> None:
+    """An object with a lock can be neither written nor copied, so both readers get the same one."""
+    source = (
+        "import threading\nclass C:\n    def __init__(self): self.n, self.lock = [], threading.Lock()\n"
+        "@step(pure=['threading', '_thread'])\ndef one(): return C()\n"
+        "@step\ndef two(one): one.n.append(1); return 1\n"
+        "@step\ndef three(one): return len(one.n)\n@step\ndef four(three): return three\n"
+    )
+    author.run(source, ["two", "four"])
+    again = author.run(source, "four")
+    assert (done(again)["three"], done(again)["four"], again["four"]) == ("compute", "compute", 0)
+
+
+def test_steps_run_in_the_settings_of_the_caller(author: Author) -> None:
+    """Numpy keeps them for each thread; without them its identity would seem to change while the pipeline runs."""
+    source = "import numpy as np\n@step\ndef one(): return str(np.array([1 / 3]))\n@step\ndef two(one): return one\n"
+    with np.printoptions(precision=2):
+        assert author.run(source, "two")["two"] == "[0.33]"
+        assert done(author.run(source, "two")) == {"one": "prune", "two": "load"}
+    assert author.run(source, "two")["two"] == "[0.33333333]"
+
+
 def test_a_value_without_a_form_is_computed_each_time_and_its_readers_are_not(author: Author) -> None:
     source = "@step\ndef a(): return {1, 2}\n@step\ndef b(a): return sum(a)\n"
     first = author.run(source, "b")
