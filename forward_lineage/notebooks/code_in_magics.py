@@ -45,7 +45,7 @@ def _run_by(statement: ast.AST) -> list[ast.AST]:
         return [statement]
     if call.func.attr == "run_line_magic" and len(given) == 2:
         code = _OPTIONS.sub("", given[1], count=1)
-        tries: tuple[str, ...] = (code, _FIRST_WORD.sub("", code, count=1))  # it may be what the last option says: ``-s time f(x)``
+        tries: tuple[str, ...] = (code, _FIRST_WORD.sub("", code, count=1))  # which an option may say: ``-s time f()``
     elif call.func.attr == "run_cell_magic" and len(given) == 3:
         tries = (given[2],)
     else:

@@ -93,7 +93,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_frames_print_the_same_until_they_change(name: str) -> None:
-    """Elements of many of pandas' arrays are made whenever they are read, so that no two reads give the same objects."""
+    """Elements of many of pandas' arrays are made whenever they are read: no two reads give the same objects."""
     index = pd.MultiIndex.from_tuples([(1, "a"), (2, "b"), (2, "c")])
     for frame in (pd.DataFrame(FRAMES[name]), pd.DataFrame(FRAMES[name]).set_index(index)):
         before = print_of(frame, Budget(5000))
