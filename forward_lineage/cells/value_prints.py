@@ -163,7 +163,10 @@ def _bytes(array: Any, budget: Budget) -> Print:
         array = array[:: max(1, array.shape[0] // _SAMPLED)]  # a view: nothing is copied
         array = array.reshape(array.shape[0], -1)[:, :16] if array.ndim > 1 else array
     if not hasattr(array, "tobytes"):
-        array = sys.modules["pandas"].util.hash_array(array)
+        try:
+            array = sys.modules["pandas"].util.hash_array(array)
+        except (TypeError, ValueError, NotImplementedError):  # an array of another package's, such as of shapes
+            return ("is", type(array).__name__, len(array))
     if array.dtype.hasobject:
         return ("is", *map(id, array.reshape(-1)[:_SAMPLED].tolist()))
     held = array.reshape(-1).view("u1") if array.flags.c_contiguous and array.size else array.tobytes()
