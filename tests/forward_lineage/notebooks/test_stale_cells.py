@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 
 from forward_lineage import ForwardLineage
-from forward_lineage.notebooks import code_in_magics, ipyflow_door
+from forward_lineage.notebooks import ipyflow_door
 from forward_lineage.notebooks.watching import Watching
 from tests.forward_lineage.notebooks.outside import CHANGES, Work
 from tests.structure import REPOSITORY
