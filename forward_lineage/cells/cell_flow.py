@@ -15,6 +15,7 @@ or loop is a parent of all that is set in it.  [Macke 2021, §7.3.2, §7.4]
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -53,6 +54,10 @@ class Values(Protocol):
 
     def writes(self, name: str, path: Path) -> frozenset[str]:
         """Return the names that are set by that."""
+        ...
+
+    def changes(self, name: str, path: Path) -> bool:
+        """Return whether that may change in place what it is given."""
         ...
 
 
@@ -238,12 +243,31 @@ class _Reader:
     def _of_call(self, node: ast.Call, state: State, called: bool) -> Origins:
         handed = [*node.args, *(each.value for each in node.keywords)]
         given = NOTHING.union(*(self.expression(each, state, called=True) for each in handed))
-        function = self.expression(node.func, state, called=True)
+        function = self.expression(node.func, state, called=True) | self._in_text(node, state)
+        root, path = _root(node.func)
+        changed = []
         if isinstance(node.func, ast.Attribute) and (node.func.attr in MUTATORS or _is_in_place(node)):
-            root = _root(node.func)[0]
-            if root is not None and self._use(state, root):
-                self._define(state, root, node, given, weak=True)
+            changed.append(root)
+        if root is not None and self.values is not None and self.values.changes(root, path):
+            changed += [_root(each)[0] for each in handed]
+        for name in changed:
+            if name is not None and self._use(state, name):
+                self._define(state, name, node, given, weak=True)
         return given | function
+
+    def _in_text(self, node: ast.Call, state: State) -> Origins:
+        """Return what code in a plain text reads: ``eval("n + 1")``, ``frame.query("a > @n")``."""
+        text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+        if not isinstance(text, str):
+            return NOTHING
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("query", "eval"):
+            return self._use_all(state, re.findall(r"@([^\W\d]\w*)", text))
+        if not isinstance(node.func, ast.Name) or node.func.id not in ("eval", "exec"):
+            return NOTHING
+        try:
+            return self._use_all(state, {each.id for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Name)})
+        except SyntaxError:
+            return NOTHING
 
     def _of_namedexpr(self, node: ast.NamedExpr, state: State, called: bool) -> Origins:
         found = self.expression(node.value, state, called=called)

@@ -8,6 +8,7 @@ given, are seen. No statement is traced: that would take longer than 1.02 of the
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -181,7 +182,7 @@ class Notebook:
         self._prints = {}
         after = self._prints_of(cell, now, values, after=True)
         self.symbols.forget([name for name in before.ids if name not in now])
-        in_place: dict[int, frozenset[str]] = {}
+        in_place: list[tuple[Any, frozenset[str]]] = []
         for name, value in now.items():
             same = before.ids.get(name) == id(value)
             was, made = before.prints.get(name), after.get(name)
@@ -191,14 +192,15 @@ class Notebook:
             equal = was is not None and was == made and tells(was)
             if same and name not in flow.dead:
                 self.symbols.touched(name, self._time, parents, cell.key)
-                in_place[id(value)] = parents
+                in_place.append((value, parents))
             else:
                 kept = self.symbols.known[name].parents if name in parents and name in self.symbols.known else ()
                 self.symbols.computed(name, self._time, {*parents, *kept}, cell.key, changed=not equal)
-        for name, value in now.items():
+        for name, value in now.items() if in_place else ():
             known = self.symbols.known.get(name)
-            if id(value) in in_place and (known is None or known.computed < self._time):
-                self.symbols.touched(name, self._time, in_place[id(value)], cell.key)  # another name of the same
+            for changed, parents in in_place:
+                if _are_one(value, changed) and (known is None or known.computed < self._time):
+                    self.symbols.touched(name, self._time, parents, cell.key)  # another name of the same
 
     def _parents(self, name: str, flow: CellFlow, cell: Cell) -> frozenset[str]:
         """The sources of a name; all that the cell reads, where its text does not say."""
@@ -249,6 +251,17 @@ def _is_hidden(name: str) -> bool:
     return name.startswith("_") or name in _HIDDEN
 
 
+def _are_one(value: Any, other: Any) -> bool:
+    """Return whether two values are one object, or arrays that may share memory, as an array and its views do."""
+    if value is other:
+        return True
+    if not type(value).__module__ == type(other).__module__ == "numpy":
+        return False
+    numpy = sys.modules["numpy"]
+    both = isinstance(value, numpy.ndarray) and isinstance(other, numpy.ndarray)
+    return both and bool(numpy.may_share_memory(value, other))
+
+
 def _was_set(name: str, flow: CellFlow, was: Print | None, now: Print | None, *, same: bool, failed: bool) -> bool:
     """Tell whether a cell has set a name, or changed its value in place."""
     if not same or (was is not None and now is not None and was != now):
@@ -257,5 +270,5 @@ def _was_set(name: str, flow: CellFlow, was: Print | None, now: Print | None, *,
         return False
     if name in flow.dead:
         return True
-    blind = now is None or not tells(now)
+    blind = now is None or not tells(now) or now[0] == "module"
     return blind and name in flow.parents[name]

@@ -10,16 +10,26 @@ import dis
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from forward_lineage.cells.cell_flow import Path
+from forward_lineage.cells.cell_flow import MUTATORS, Path
 
 _MOST = 200  # elements of containers that are looked at, in all
 _DEEPEST = 3  # containers within containers
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}  # what runs when a class is called
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _PLAIN = frozenset((int, float, str, bytes, bool, complex, type(None)))  # most of what is in large containers
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a call reads and writes, and whether it changes values in place."""
+
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    changes: bool = False
 
 
 class RuntimeValues:
@@ -39,26 +49,30 @@ class RuntimeValues:
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
-        self._known: dict[tuple[str, Path], tuple[frozenset[str], frozenset[str]]] = {}
+        self._known: dict[tuple[str, Path], _Found] = {}
 
     def reads(self, name: str, path: Path = ()) -> frozenset[str]:
         """Return the names that are read when what stands behind a name is called."""
-        return self._both(name, path)[0]
+        return self._all(name, path).reads
 
     def writes(self, name: str, path: Path = ()) -> frozenset[str]:
         """Return the names that are set by that."""
-        return self._both(name, path)[1]
+        return self._all(name, path).writes
 
-    def _both(self, name: str, path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    def changes(self, name: str, path: Path = ()) -> bool:
+        """Return whether that may change in place what it is given, or other values."""
+        return self._all(name, path).changes
+
+    def _all(self, name: str, path: Path) -> _Found:
         key = (name, path)
         if key not in self._known:
             self._known[key] = self._found(name, path)
         return self._known[key]
 
-    def _found(self, name: str, path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    def _found(self, name: str, path: Path) -> _Found:
         if name not in self._names:
-            return frozenset(), frozenset()
-        reads, writes, seen = set[str](), set[str](), set[int]()
+            return _Found()
+        reads, writes, changes, seen = set[str](), set[str](), False, set[int]()
         waiting = list(self._functions(followed(self._names[name], path)))
         while waiting:
             function = waiting.pop()
@@ -69,8 +83,9 @@ class RuntimeValues:
             new = {each for each in loaded if each in self._names} - reads
             reads |= new
             writes |= stored
+            changes = changes or changes_in_place(function.__code__)
             waiting += [each for other in new for each in self._functions(self._names[other])]
-        return frozenset(reads), frozenset(writes)
+        return _Found(frozenset(reads), frozenset(writes), changes)
 
     def _functions(self, value: Any) -> Iterator[FunctionType]:
         """Yield the notebook's functions that a call of a value, or with it, may call."""
@@ -167,3 +182,14 @@ def global_names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
             loaded |= inner[0]
             stored |= inner[1]
     return frozenset(loaded), frozenset(stored)
+
+
+@functools.lru_cache(maxsize=4096)
+def changes_in_place(code: CodeType) -> bool:
+    """Return whether code sets elements or attributes, or calls methods that change what they are called on."""
+    for each in dis.get_instructions(code):
+        if each.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"):
+            return True
+        if each.opname in ("LOAD_METHOD", "LOAD_ATTR") and each.argval in MUTATORS:
+            return True
+    return any(changes_in_place(each) for each in code.co_consts if isinstance(each, CodeType))

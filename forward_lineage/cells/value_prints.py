@@ -7,9 +7,10 @@ and the bytes at even distances are compared: a change between them does not sho
 
 from __future__ import annotations
 
+import sys
 import zlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -130,25 +131,42 @@ def _array(value: Any, budget: Budget) -> Print | None:
     if package == "numpy" and hasattr(value, "tobytes") and hasattr(value, "shape"):
         return ("array", str(value.dtype), value.shape, _bytes(value, budget))
     if package == "pandas" and hasattr(value, "index"):
-        columns = [value] if getattr(value, "ndim", 2) == 1 else [each for _, each in value.items()]
         names = tuple(map(str, getattr(value, "columns", ())))
-        held = (_bytes(each.to_numpy(), budget) for each in columns)
+        held = (_bytes(each, budget) for each in _columns(value))
         return ("pandas", value.shape, names, _index(value.index, budget), *held)
     return None
+
+
+def _columns(value: Any) -> Iterable[Any]:
+    """Yield the arrays of a frame or series; a series for each column would take longer than all the rest."""
+    if getattr(value, "ndim", 2) == 1:
+        return (value.array,)
+    quick = getattr(value, "_iter_column_arrays", None)
+    return quick() if quick is not None else (each.array for _, each in value.items())
 
 
 def _index(index: Any, budget: Budget) -> Print:
     """Print an index; of one that only counts, its bounds, as its numbers are not there before somebody asks."""
     if type(index).__name__ == "RangeIndex":
         return ("range", index.start, index.stop, index.step)
-    return _bytes(index.to_numpy(), budget)
+    if type(index).__name__ == "MultiIndex":  # its tuples are not there before somebody asks, either
+        return ("levels", *(("is", id(each)) for each in index.levels), *(_bytes(each, budget) for each in index.codes))
+    return _bytes(index.array, budget)
 
 
 def _bytes(array: Any, budget: Budget) -> Print:
+    """Print an array of numpy's or pandas'. Of pandas' it is hashes, since its elements are made when they are read."""
+    if type(array).__name__ in ("NumpyExtensionArray", "PandasArray"):
+        array = array.to_numpy()  # what it is a shell of
     whole = budget.take(1 + array.nbytes // _BYTES)
     if not whole and array.ndim:
         array = array[:: max(1, array.shape[0] // _SAMPLED)]  # a view: nothing is copied
         array = array.reshape(array.shape[0], -1)[:, :16] if array.ndim > 1 else array
+    if not hasattr(array, "tobytes"):
+        try:
+            array = sys.modules["pandas"].util.hash_array(array)
+        except (TypeError, ValueError, NotImplementedError):  # an array of another package's, such as of shapes
+            return ("is", type(array).__name__, len(array))
     if array.dtype.hasobject:
         return ("is", *map(id, array.reshape(-1)[:_SAMPLED].tolist()))
     held = array.reshape(-1).view("u1") if array.flags.c_contiguous and array.size else array.tobytes()

@@ -15,6 +15,7 @@ from typing import Any
 
 from forward_lineage.cells.notebook import Notebook
 from forward_lineage.notebooks import ipyflow_door
+from forward_lineage.notebooks.code_in_magics import code_in_magics
 from forward_lineage.notebooks.stale_cells import Marks, Status, Why, told_before
 from forward_lineage.session import ForwardLineage
 from forward_lineage.session.rows_since import Now, Read, RowsSince, reads_of
@@ -77,8 +78,7 @@ class Watching:
             return
         self._key = str(info.cell_id or _text_key(info.raw_cell))
         with self._passive(_title(None, info.raw_cell)):
-            text = getattr(info, "transformed_cell", None) or self._without_magics(info.raw_cell)
-            stale = self.notebook.begin(self._key, text)
+            stale = self.notebook.begin(self._key, self._without_magics(info.raw_cell))
             self._now = _Reads()
             if stale:
                 self._warn(stale)
@@ -89,7 +89,7 @@ class Watching:
             with suppress(SyntaxError):
                 ast.parse(text)
                 return text
-        return str(self.shell.transform_cell(text))
+        return code_in_magics(self.shell.transform_cell(text))
 
     def after(self, result: Any) -> None:
         """Take note of what a cell did."""

@@ -126,9 +126,8 @@ _WRITERS: dict[type, Callable[[Encoder, Any, Put], None]] = {
     datetime.timedelta: _moment,
     datetime.timezone: lambda encoder, value, put: put_sequence(encoder, "zone", value.__getinitargs__(), put),
     re.Pattern: _parts("pattern", "flags"),
-    pathlib.PurePosixPath: _text,
+    pathlib.PurePosixPath: _text,  # no path of this machine: that can be asked about files
     pathlib.PureWindowsPath: _text,
-    pathlib.PosixPath: _text,
     types.SimpleNamespace: _namespace,
     functools.partial: _partial,
     logging.Logger: _logger,

@@ -64,6 +64,17 @@ SESSIONS = {
     "an attribute": _of("class P: pass\np = P()\np.a = 1|q = p.a", "3:p.a = 2", "", "2"),
     "a global that a function sets": _of("n = 0\ndef up():\n    global n\n    n += 1|m = n|k = m", "4:up()", "3", "2"),
     "counting up": _of("n = 1|m = n", "3:n += 1", "", "2"),
+    "a view of an array": _of("import numpy as np\nr = np.zeros(9)\nv = r[2:4]|t = r.sum()", "3:v[:] = 1", "", "2"),
+    "the array of a view": _of("import numpy as np\nr = np.zeros(9)\nv = r[2:4]|t = v.sum()", "3:r[:] = 1", "", "2"),
+    "a long list that a function changes": _of(
+        "l = [0] * 99_999\ndef put(k):\n    k[7] = 1|n = sum(l)", "3:put(l)", "", "2"
+    ),
+    "a long list that a function reads": _of("l = [0] * 99_999\ndef see(k):\n    return k[7]|n = sum(l)", "3:see(l)"),
+    "an attribute of a module": _of("import types\nm = types.ModuleType('m')\nm.k = 1|x = m.k", "3:m.k = 2", "", "2"),
+    "a text that is evaluated": _of("n = 1|x = eval('n + 1')|y = x", "1:n = 2", "3", "2"),
+    "a name in a query": _of(
+        "import pandas as pd\nd = pd.DataFrame(dict(a=[1, 2]))|n = 1|x = d.query('a > @n')", "2:n = 0", "", "3"
+    ),
     "text that is run": _of("a = 1|b = a", "3:exec('a = 2')", "", "2"),
     "unpacking": _of("p = (1, 2)|a, b = p|c = a", "1:p = (3, 2)", "3", "2"),
     "elements that are exchanged": _of("a = 1\nb = 2|c, d = a, b|e = d", "4:a = 9", "", "2"),

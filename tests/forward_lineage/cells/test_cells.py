@@ -7,10 +7,12 @@ import doctest
 import random
 from importlib import import_module
 
+import pandas as pd
 import pytest
 
 from forward_lineage.cells.cell_flow import flow_of
 from forward_lineage.cells.highlights import CellUse, refreshers
+from forward_lineage.cells.value_prints import Budget, print_of
 from tests.forward_lineage.cells.scripted import SESSIONS, TOO_MANY, Scripted, found, played
 
 ROOM = ("free_names", "cell_flow", "runtime_values", "value_prints", "symbols", "highlights", "notebook")
@@ -77,6 +79,28 @@ def _text(chosen: random.Random, depth: int = 0) -> str:
         lines += [f"if {third}:\n{inner}", f"if {third}:\n{inner}\nelse:\n{inner}", f"for {name} in {other}:\n{inner}"]
         lines += [f"while {third}:\n{inner}\n    break", f"try:\n{inner}\nexcept KeyError:\n    {name} = 2"]
     return "\n".join(chosen.choice(lines) for _ in range(chosen.randint(1, 3)))
+
+
+FRAMES = {
+    "numbers": {"a": [1, 2, 3]},
+    "texts": {"a": ["x", "y", "z"]},
+    "a zone": {"a": pd.date_range("2020", periods=3, tz="UTC")},
+    "numbers or none": {"a": pd.array([10**9, None, 2], dtype="Int64")},
+    "categories": {"a": pd.Categorical(["x", "y", "x"])},
+    "periods": {"a": pd.period_range("2020", periods=3)},
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_frames_print_the_same_until_they_change(name: str) -> None:
+    """Elements of many of pandas' arrays are made whenever they are read: no two reads give the same objects."""
+    index = pd.MultiIndex.from_tuples([(1, "a"), (2, "b"), (2, "c")])
+    for frame in (pd.DataFrame(FRAMES[name]), pd.DataFrame(FRAMES[name]).set_index(index)):
+        before = print_of(frame, Budget(5000))
+        assert print_of(frame, Budget(5000)) == before
+        assert print_of(frame["a"], Budget(5000)) == print_of(frame["a"], Budget(5000))
+        frame.iloc[0, 0] = frame.iloc[1, 0]
+        assert print_of(frame, Budget(5000)) != before
 
 
 def test_a_cell_that_fails_halfway_leaves_what_it_did_not_reach() -> None:

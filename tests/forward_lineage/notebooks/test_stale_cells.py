@@ -122,3 +122,18 @@ def test_a_fault_of_the_watcher_does_not_reach_the_cell(monkeypatch: pytest.Monk
 
 def test_ipyflow_is_told_where_it_runs_and_never_needed() -> None:
     assert ipyflow_door.data_changed(InteractiveShell(), ["a"]) == ()
+
+
+@pytest.mark.parametrize(
+    "cell", ["%time x = n + 1", "%%time\nx = n + 1", "%prun -s time x = n + 1", "%timeit -n 1 -r 1 n"]
+)
+def test_code_that_a_magic_runs_counts(cell: str) -> None:
+    shell = InteractiveShell()
+    watching = Watching(shell)
+    watching.start()
+    try:
+        for key, text in (("1", "n = 1"), ("2", cell), ("1", "n = 2")):
+            shell.run_cell(text, store_history=True, cell_id=key).raise_error()
+        assert set(watching.status().highlights.fresh) == {"2"}
+    finally:
+        watching.stop()

@@ -311,6 +311,7 @@ UNKNOWN = {
     "a file": "def step(): return open('x').read()",
     "a path": "from pathlib import Path\ndef step(): return Path('x').read_text()",
     "a path that is a global": "from pathlib import Path\nP = Path('x')\ndef step(): return P.read_text()",
+    "what the file of a path is": "from pathlib import Path\nP = Path('x')\ndef step(): return P.is_symlink()",
     "the environment": "import os\ndef step(): return os.environ['X']",
     "the environment by name": "from os import environ\ndef step(): return environ['X']",
     "the environment, imported inside": "def step():\n    from os import getenv\n    return getenv('X')",
