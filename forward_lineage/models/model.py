@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -171,8 +171,18 @@ def check_fits(estimator: Any, x: Array, y: Array | None) -> None:
             "neither array is tracked, so the model would have no lineage",
             instead="lineage.to_array(…) and lineage.array(…) make tracked arrays.",
         )
+    for each in _single(estimator):
+        rule_of(each)
+
+
+def _single(estimator: Any) -> Iterator[Any]:
+    """The estimators in one that have rules of their own: steps of a `Pipeline`, of a `ColumnTransformer`."""
     if name_of(type(estimator)) not in COMPOSED:
-        rule_of(estimator)
+        yield estimator
+        return
+    for _, step, *_ in [*getattr(estimator, "steps", ()), *getattr(estimator, "transformers", ())]:
+        if step is not None and not isinstance(step, str):  # "passthrough", "drop"
+            yield from _single(step)
 
 
 def tracked(made: Traced) -> TrackedArray:

@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from forward_lineage.arrays import track
 from forward_lineage.models import fit
 from forward_lineage.models.fitted import Single
-from forward_lineage.models.model import prediction_of
+from forward_lineage.models.model import check_fits, prediction_of
 from forward_lineage.models.rules import ByColumn, Everything, Neighbours, SupportVectors, Trained, Trees
 from forward_lineage.models.state import read, written
 from forward_lineage.models.used import Use, boxes
@@ -182,3 +186,12 @@ def test_without_a_closed_form_rows_are_left_out_one_by_one() -> None:
     assert found.effects[found.rows.tolist().index(0)] == pytest.approx(
         model.estimator.predict(x[:1])[0] - own.predict(x[:1])[0]
     )
+
+
+def test_an_estimator_within_another_is_refused_before_anything_is_fitted() -> None:
+    nothing_known = make_pipeline(ColumnTransformer([("n", MLPRegressor(), [0])]), StandardScaler())
+    x = track(np.zeros((3, 1)), "x")
+    for estimator in (nothing_known, make_pipeline(StandardScaler(), "passthrough", MLPRegressor())):
+        with pytest.raises(NotTracedError, match=r"nothing is known of what sklearn\.neural_network"):
+            check_fits(estimator, x, None)
+    check_fits(make_pipeline(ColumnTransformer([("n", "passthrough", [0])]), StandardScaler()), x, None)
