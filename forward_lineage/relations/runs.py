@@ -270,9 +270,12 @@ class RunsRelation(LineageRelation):
             np.minimum(end[met], self.last[run]),
         )
 
-    def _places(self, rows: LineageSet) -> Numbers:
+    def _places(self, rows: LineageSet) -> Numbers | slice:
         """Where in `row` those of the rows are that have an id."""
         wanted = (rows if rows.cardinality <= self.row.size else rows & self.rows()).ids()
+        if _is_one_run(wanted):
+            first, end = np.searchsorted(self.row, wanted[0]), np.searchsorted(self.row, wanted[-1], side="right")
+            return slice(int(first), int(end))
         at = np.searchsorted(self.row, wanted)
         at, wanted = at[at < self.row.size], wanted[at < self.row.size]
         found: Numbers = at[self.row[at] == wanted]
@@ -281,7 +284,11 @@ class RunsRelation(LineageRelation):
     def backward(self, rows: LineageSet) -> LineageSet:
         """The ids of any of the rows."""
         found = sorted_distinct(self.set_of_row[self._places(rows)])
-        _, first, last = self._runs_of(found)
+        if _is_one_run(found):
+            runs = slice(self.set_starts[found[0]], self.set_starts[found[-1] + 1])
+            first, last = self.first[runs], self.last[runs]
+        else:
+            _, first, last = self._runs_of(found)
         return (
             LineageSet.from_intervals(first, last)
             if found.size == 1
@@ -344,3 +351,8 @@ class RunsRelation(LineageRelation):
         within = np.isin(np.arange(1, self.first.size), starts, invert=True)
         assert np.all((self.first[1:] - 1 > self.last[:-1])[within]), "runs neither overlap nor touch"
         assert np.all(first_equal(starts, count, self.first, self.last) == np.arange(self.sets)), "sets differ"
+
+
+def _is_one_run(numbers: Numbers) -> bool:
+    """Whether distinct numbers, ascending, have no gaps: then slices do instead of lists of places."""
+    return bool(numbers.size) and int(numbers[-1] - numbers[0]) == numbers.size - 1
