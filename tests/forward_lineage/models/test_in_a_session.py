@@ -19,7 +19,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.arrays import track
 from tests.forward_lineage.cli.in_this_process import good, invoke, without_spark
 from tests.shared_state import drop_views
-from udafs.errors import DamagedError, LineageError, NameTakenError, NotSavedError, NotTracedError
+from udafs.errors import DamagedError, LineageError, NameTakenError, NotSavedError, NotTracedError, SetupError
 
 ROWS = [(at, float(at % 5), float(at * at % 7), float(at)) for at in range(12)]
 READ = """
@@ -205,3 +205,19 @@ def test_a_frame_becomes_an_array_with_its_lineage(shop: ForwardLineage) -> None
         shop.to_array(shop.sql(query))
     with pytest.raises(LineageError, match="saved already"):
         shop.to_array("twice", name="again")
+
+
+def test_without_scikit_learn(shop: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All questions are answered; what needs it names the extra."""
+    scored(shop)
+    x, ridge = shop.to_array("features", ["age", "spend"]), Ridge()
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    for call in (lambda: shop.model("churn"), lambda: shop.fit(ridge, x, x[:, 0], name="other")):
+        with pytest.raises(SetupError, match=r"models need scikit-learn.*forward_lineage\[models\]"):
+            call()
+    home = ("--home", str(shop.home))
+    assert "Ridge" in good(without_spark("describe", "churn", *home))
+    assert "through churn" in good(without_spark("impact", "features", "--ids", "3", *home))
+    assert set(shop.backward_ids("scores", cells=np.s_[9], table="mc_customers", through="model")) == set(range(8))
+    assert shop.leaks("scores") and shop.impact("mc_customers", ids=[3]).count() > 3
+    shop.save(x * 2, "twice")
