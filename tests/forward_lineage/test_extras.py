@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from forward_lineage import ForwardLineage, drawing, pages
+from forward_lineage.models import table
 from forward_lineage.openlineage import settings
 from forward_lineage.row_ids.formats import iceberg
 from forward_lineage.steps import execution_plan
@@ -24,6 +25,7 @@ BRINGS = {
     "drawing": ("networkx", "matplotlib", "pygraphviz"),
     "filters": ("sklearn",),
     "iceberg": ("fastavro",),
+    "models": ("sklearn",),
     "notebook": ("IPython",),
     "openlineage": ("openlineage",),
     "pages": ("bokeh",),
@@ -80,6 +82,7 @@ def test_modules_import_without_extras() -> None:
         ("obstore.store", "s3", lambda: object_store._opened("s3://bucket/of/nobody", ())),
         ("openlineage.client", "openlineage", settings.check_installed),
         ("networkx", "steps", execution_plan._networkx),
+        ("sklearn", "models", table.import_sklearn),
     ],
 )
 def test_the_error_names_the_extra(
