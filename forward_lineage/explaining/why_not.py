@@ -58,7 +58,7 @@ class MissingExplainer:
             wanted = self._by_ids(saved, table, ids)
             asked = f"{table} {', '.join(map(str, wanted.ids[:8]))}"
             present = self._made_of(saved, wanted)
-        apart = self._already_in(saved, wanted, present) if present and wanted.ids else LineageSet()
+        apart = self._already_in(saved, wanted, present) if present and len(wanted.ids) > 1 else LineageSet()
         if missing := LineageSet(wanted.ids) - apart:
             wanted = replace(wanted, ids=tuple(missing))
         else:

@@ -68,6 +68,9 @@ OUTSIDE = _words(
 #: The same of packages, by themselves or imported inside a function. Elsewhere a seeded generator is asked for it.
 OUTSIDE_OF_IMPORTED = frozenset(("random",))
 
+#: Both, where it is known that a package is meant.
+OUTSIDE_OF_PACKAGES = OUTSIDE | OUTSIDE_OF_IMPORTED
+
 #: Modules that known modules bring along, by attributes: ``logging.os``. The same holds of these names.
 UNKNOWN_MODULES = sys.stdlib_module_names - KNOWN
 

@@ -31,8 +31,8 @@ from forward_lineage.steps.encoding import Encoder, put_code, put_plain, put_seq
 from forward_lineage.steps.known_values import put_known
 from forward_lineage.steps.packages import (
     BUILTINS,
-    OUTSIDE,
     OUTSIDE_OF_IMPORTED,
+    OUTSIDE_OF_PACKAGES,
     SEEDED,
     UNKNOWN_MODULES,
     is_known,
@@ -167,7 +167,7 @@ def _put_read(encoder: Encoder, function: FunctionType, read: GlobalRead) -> Non
         return
     if (
         len(path) > 1
-        and path[-1] in OUTSIDE | OUTSIDE_OF_IMPORTED
+        and path[-1] in OUTSIDE_OF_PACKAGES
         and is_library_module(path[0])
         and path[0].partition(".")[0] not in encoder.pure
     ):
@@ -236,7 +236,7 @@ def _put_import(encoder: Encoder, function: FunctionType, each: Import) -> None:
         if value is _MISSING:
             value = _submodule(f"{module.__name__}.{name}")
         vouched = module.__name__.partition(".")[0] in encoder.pure
-        if name in OUTSIDE | OUTSIDE_OF_IMPORTED and is_library_module(module.__name__) and not vouched:
+        if name in OUTSIDE_OF_PACKAGES and is_library_module(module.__name__) and not vouched:
             encoder.give_up(f"line {each.line} imports {name} from {module.__name__}, which leads outside")
         elif value is None:
             encoder.put("missing", name)
@@ -284,10 +284,7 @@ def _put_reference(encoder: Encoder, value: Any) -> None:
         encoder.give_up(f"{module}.{name} is not what its package has under that name")
     elif not is_known(module, encoder.pure):
         encoder.give_up(f"{module}.{name} is of a package whose functions may read more than their arguments")
-    elif module.partition(".")[0] not in encoder.pure and (OUTSIDE | OUTSIDE_OF_IMPORTED) & {
-        *module.split("."),
-        *name.split("."),
-    }:
+    elif module.partition(".")[0] not in encoder.pure and OUTSIDE_OF_PACKAGES & {*module.split("."), *name.split(".")}:
         encoder.give_up(f"{module}.{name} leads outside")
     else:
         encoder.put("reference", module, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from forward_lineage.arrays.graph import SOURCE, Node
@@ -100,17 +99,7 @@ class SavedModels:
         with self._library.writing(name) as folder:
             written = Written(folder, parts)
             saved = SavedModel(
-                name=name,
-                version=0,
-                semantics=semantics,
-                saved_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                rows=parts,
-                tables=written.tables(lineage),
-                data=folder.name,
-                keeps_numbers_of=0,
-                kept=keep_versions,
-                refers=written.refers(lineage),
-                stages=written.stages(lineage),
+                **written.facts(name, semantics, lineage, kept=keep_versions),
                 arrays=_write(folder, _ARRAYS, files[0], 0, parts),
                 state=_write(folder, _STATE, files[1], parts, 0),
                 **vars(facts),

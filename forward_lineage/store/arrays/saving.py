@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -98,17 +99,7 @@ class SavedArrays:
         with self._library.writing(name) as folder:
             written = Written(folder, values.size)
             saved = SavedArray(
-                name=name,
-                version=0,
-                semantics=semantics,
-                saved_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                rows=values.size,
-                tables=written.tables(lineage),
-                data=folder.name,
-                keeps_numbers_of=0,
-                kept=keep_versions,
-                refers=written.refers(lineage),
-                stages=written.stages(lineage),
+                **written.facts(name, semantics, lineage, kept=keep_versions),
                 shape=values.shape,
                 dtype=values.dtype.str,
                 file=written.cells(values),
@@ -193,6 +184,22 @@ class Written:
         with path.open("xb") as file:
             np.save(file, values, allow_pickle=False)
         return row_file(self._folder, _FILE, 0, self._cells)
+
+    def facts(self, name: str, semantics: str, lineage: Related, *, kept: bool) -> dict[str, Any]:
+        """Write the lineage, and return what a manifest says of a saved thing of any kind."""
+        return {
+            "name": name,
+            "version": 0,
+            "semantics": semantics,
+            "saved_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "rows": self._cells,
+            "tables": self.tables(lineage),
+            "data": self._folder.name,
+            "keeps_numbers_of": 0,
+            "kept": kept,
+            "refers": self.refers(lineage),
+            "stages": self.stages(lineage),
+        }
 
     def tables(self, lineage: Related) -> tuple[TracedTable, ...]:
         """Write what the cells have by themselves, of each saved thing; of one behind a stage that is nothing."""
