@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 import tpch_queries
 from tests.cluster.answers import by_comment, differences, saved, store_example, traced_tpch
 from tests.cluster.driver import Driver
+from tests.updates.elsewhere import updated
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -47,3 +48,10 @@ def test_saved_and_asked(spark: SparkSession, driver: Driver, tpch: Path, tmp_pa
 def test_the_demo(spark: SparkSession, driver: Driver, tmp_path: Path) -> None:
     found = driver.call(store_example, tmp_path / "there")
     assert differences(found, store_example(spark, tmp_path / "here")) == []
+
+
+@pytest.mark.long
+def test_an_update(spark: SparkSession, driver: Driver, tmp_path: Path) -> None:
+    there, other = driver.call(updated, tmp_path / "there")
+    assert other == []
+    assert there == updated(spark, tmp_path / "here")[0]

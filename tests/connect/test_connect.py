@@ -14,6 +14,7 @@ from tests.connect.client import Client
 from tests.connect.server import Server
 from tests.markdown_pages import blocks_of
 from tests.structure import REPOSITORY
+from tests.updates.elsewhere import updated
 
 pytestmark = [
     pytest.mark.slow,
@@ -71,6 +72,13 @@ def test_manifests(spark: SparkSession, client: Client, tpch: Path, tmp_path: Pa
 def test_one_home_through_both_doors(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
     assert client.call(asking.saved, tpch, tmp_path) == 5
     assert client.call(asking.questions, tmp_path) == asking.questions(spark.newSession(), tmp_path)
+
+
+def test_an_update(spark: SparkSession, client: Client, tmp_path: Path) -> None:
+    there, other = client.call(updated, tmp_path / "there")
+    assert other == []
+    assert there == updated(spark, tmp_path / "here")[0]
+    assert {way for way, _ in there.values()} == {"untouched", "partly"}
 
 
 def test_what_people_look_at(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
