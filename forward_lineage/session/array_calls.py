@@ -87,12 +87,19 @@ class ArrayCalls:
                     "rows of a DataFrame are saved with their lineage, as a new version of a result",
                     instead='Write lineage.to_array(frame, columns, name="features").',
                 )
-            return arrays_of(self._parts).of_result(self.save(result, name).name, columns)
+            return array_of_result(self._parts, self.save(result, name).name, columns)
         if name is not None:
             raise BadArgumentError(
                 f"name= is for a DataFrame, and {result} is saved already", instead="Leave name= out."
             )
-        return arrays_of(self._parts).of_result(result, columns, version)
+        return array_of_result(self._parts, result, columns, version)
+
+
+def array_of_result(parts: Parts, name: str, columns: Sequence[str] | None, version: int | None = None) -> TrackedArray:
+    """Return columns of a saved result as `ArrayCalls.to_array` does, its rows in the order of `ResultCalls.result`."""
+    saved = parts.library.get(name, version)
+    array = arrays_of(parts).of_result(saved.name, columns, saved.version)
+    return array[saved.places_of(parts.questions.numbers_in_order(saved))] if saved.order else array
 
 
 def save_as_table(parts: Parts, array: Any, name: str | None, columns: Sequence[str] | None) -> None:

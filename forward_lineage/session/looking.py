@@ -50,11 +50,12 @@ class Looking:
         """Show a saved result; lineage that was not captured yet is not captured for that."""
         frame = self._questions.rows(saved.name, saved.version)
         plain = first_rows(frame, rows, 0)
-        reached = {table.name: self._reached(saved, table, len(plain.rows)) for table in saved.tables}
+        numbers = self._questions.numbers_in_order(saved, len(plain.rows)).tolist()
+        reached = {table.name: self._reached(saved, table, numbers) for table in saved.tables}
         most = max(LISTED, base_rows)
         traced = tuple(
-            ShownRow(row.cells, tuple(_origin(table, reached[table.name], number, most) for table in saved.tables))
-            for number, row in enumerate(plain.rows)
+            ShownRow(row.cells, tuple(_origin(table, reached[table.name], place, most) for table in saved.tables))
+            for place, row in enumerate(plain.rows)
         )
         shown = replace(plain, rows=traced, traced=bool(saved.tables), total=saved.rows)
         opened = {
@@ -81,14 +82,14 @@ class Looking:
 
     # ------------------------------------------------------------ of a saved result
 
-    def _reached(self, saved: SavedResult, table: TracedTable, rows: int) -> list[Reached] | str:
+    def _reached(self, saved: SavedResult, table: TracedTable, numbers: list[int]) -> list[Reached] | str:
         """The lineage of each of the first rows in a table; a text if that is not known."""
         if table.captured is not Captured.NOW:
             return "captured at the first question"
         if table.only is not None:
             return f"captured where {table.only}"
         try:
-            return [self._questions.traced_back(saved, LineageSet([row]), table.name) for row in _numbers(saved, rows)]
+            return [self._questions.traced_back(saved, LineageSet([row]), table.name) for row in numbers]
         except LineageError as error:
             return str(error)
 
@@ -100,12 +101,6 @@ class Looking:
         except LineageError as error:
             return Opened(note=f"Its rows cannot be shown: {error}")
         return replace(opened, are_values=bool(table.granules))
-
-
-def _numbers(saved: SavedResult, most: int) -> list[int]:
-    """The numbers of the first rows."""
-    first: list[int] = list(range(most)) if saved.ids_end is None else saved.numbers().ids()[:most].tolist()
-    return first
 
 
 def _origin(table: TracedTable, reached: list[Reached] | str, row: int, most: int) -> Origin:

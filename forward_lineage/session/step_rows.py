@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyspark.sql import DataFrame
 
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.session.array_calls import arrays_of, is_array
+from forward_lineage.session.array_calls import array_of_result, arrays_of, is_array
 from forward_lineage.session.components import Parts
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.settings import settings_in_force
@@ -79,7 +79,7 @@ class StepRows:
         """Return columns of saved rows as a tracked array, as `ForwardLineage.to_array` does."""
         with _ALONE:
             self._check()
-            return arrays_of(self._parts).of_result(self.name, columns, self.version)
+            return array_of_result(self._parts, self.name, columns, self.version)
 
     def _check(self) -> None:
         if self.version is not None:

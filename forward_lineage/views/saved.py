@@ -105,7 +105,7 @@ def views_of(linked: Linked, tables: RegisteredTables) -> list[View]:
             raise NotTracedError(
                 f"{saved.name} has {saved.rows:,} rows, a view may have {MOST_BARS:,}", instead="Group more coarsely."
             )
-        rows = arrow_table(IdentifiedRows.of_result(tables.spark, saved).without_ids(in_order=True))
+        rows = arrow_table(IdentifiedRows.of_result(tables.spark, saved).without_ids())
         found.append(View(name, rows.combine_chunks(), (None,) * rows.num_columns))
     return found
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from forward_lineage.frontend.pushed_conditions import condition_texts
-from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.settings import among_settings, settings_of_values
-from forward_lineage.spark.versions import arrow_frame
+from forward_lineage.spark.versions import arrow_frame, arrow_table
 from forward_lineage.store.asking.ancestors import (
     Edge,
     all_rows,
@@ -275,8 +275,20 @@ class Questions:
     def rows(self, result: str, version: int | None = None) -> DataFrame:
         """See `ForwardLineage.result`."""
         saved = self._library.get(result, version)
-        rows = IdentifiedRows.of_result(self._spark, saved)
-        return rows.without_ids(in_order=len(saved.row_files) > 1)  # Spark reads large files first
+        rows = self._in_order(saved)
+        return rows.drop(rows.columns[0])
+
+    def numbers_in_order(self, saved: SavedResult, most: int | None = None) -> Numbers:
+        """Return the numbers of the rows of a version of a saved result in its order, or of the first of them."""
+        if not saved.order:
+            return saved.numbers().ids()[:most]
+        rows = self._in_order(saved)
+        numbers = rows.select(rows.columns[0])
+        found: Numbers = arrow_table(numbers if most is None else numbers.limit(most)).column(0).to_numpy()
+        return found
+
+    def _in_order(self, saved: SavedResult) -> DataFrame:
+        return IdentifiedRows.of_result(self._spark, saved).in_order_of(saved)
 
     def identified(self, name: str) -> IdentifiedRows:
         """Return the rows of a table, or what stands for rows of a saved thing that queries cannot read, with ids.

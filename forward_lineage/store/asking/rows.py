@@ -11,7 +11,8 @@ from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.row_ids.parquet_function import by_kernel
@@ -26,7 +27,7 @@ from forward_lineage.store.library.row_files import ROW_NUMBER, files_as_read, r
 from forward_lineage.store.library.saved import SAVE_AGAIN, Saved
 from forward_lineage.store.library.saved_array import SavedArray
 from forward_lineage.store.library.saved_model import SavedModel
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.saved_result import SavedResult, SortKey, TracedTable
 from forward_lineage.tracing.restricting import depends_on
 from udafs.errors import InternalError, Position, SparkError
 from udafs.lineage_set import LineageSet
@@ -203,9 +204,17 @@ class IdentifiedRows:
         """Return all rows, in no order, after a column `row_id`."""
         return self._named(self.frame)
 
-    def without_ids(self, *, in_order: bool) -> DataFrame:
-        """Return the user's columns of all rows, in the order of the ids if asked for."""
-        return (self.frame.orderBy(_HIDDEN) if in_order else self.frame).drop(_HIDDEN)
+    def without_ids(self) -> DataFrame:
+        """Return the user's columns of all rows, in the order of the ids."""
+        return self.frame.orderBy(_HIDDEN).drop(_HIDDEN)
+
+    def in_order_of(self, saved: SavedResult) -> DataFrame:
+        """Return the rows of a saved result in its order, their numbers in the first column."""
+        if not saved.order and len(saved.row_files) <= 1:  # of several, Spark reads large files first
+            return self.frame
+        columns = self.frame.columns
+        named = self.frame.toDF(_HIDDEN, *(f"c{place}" for place in range(len(saved.columns))))
+        return named.orderBy(*map(_sorted_by, saved.order), _HIDDEN).toDF(*columns)
 
     def _named(self, frame: DataFrame) -> DataFrame:
         taken = {column.lower() for column in frame.columns}
@@ -213,6 +222,13 @@ class IdentifiedRows:
         while name in taken:
             name = f"_{name}"
         return frame.withColumnRenamed(_HIDDEN, name)
+
+
+def _sorted_by(key: SortKey) -> Column:
+    column = F.col(f"c{key.column}")
+    if key.descending:
+        return column.desc_nulls_first() if key.nulls_first else column.desc_nulls_last()
+    return column.asc_nulls_first() if key.nulls_first else column.asc_nulls_last()
 
 
 def hidden_view(frame: DataFrame) -> str:

@@ -13,6 +13,22 @@ from forward_lineage.store.library.capture_state import Captured
 
 
 @dataclass(frozen=True)
+class SortKey:
+    """One of the columns that rows are in order of.
+
+    Attributes:
+        column: its place.
+        descending: from the greatest value on.
+        nulls_first: whether NULL comes before all values.
+
+    """
+
+    column: int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
 class RowFile:
     """A Parquet file of a result's rows.
 

@@ -19,6 +19,7 @@ from forward_lineage.store.library import bounds
 from forward_lineage.store.library.capture_state import Recipe
 from forward_lineage.store.library.made_of import RowFile as RowFile  # noqa: PLC0414 - handed on, as those below
 from forward_lineage.store.library.made_of import SegmentEntry as SegmentEntry  # noqa: PLC0414
+from forward_lineage.store.library.made_of import SortKey as SortKey  # noqa: PLC0414
 from forward_lineage.store.library.made_of import Stage as Stage  # noqa: PLC0414
 from forward_lineage.store.library.made_of import StageLineage as StageLineage  # noqa: PLC0414
 from forward_lineage.store.library.made_of import TableLineage as TableLineage  # noqa: PLC0414
@@ -30,12 +31,16 @@ STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
 DECIDED = 8  # of those that name tables which only decide which rows there are
 WITH_GAPS = 7  # of those whose rows have not the numbers of their places
+SORTED = 10  # of those whose rows are in another order than their numbers
 
 #: The fields in the order in which they stand in manifests.
 _WRITTEN = (
     *("name", "version", "sql", "semantics", "saved_at", "columns", "schema", "rows", "row_files", "tables", "data"),
     *("keeps_numbers_of", "kept", "refers", "stages", "recipe"),
 )
+
+_LATE = {"ids_end": WITH_GAPS, "decided_by": DECIDED, "order": SORTED}
+"""Fields of later formats, and the first that has each."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -50,6 +55,8 @@ class SavedResult(Saved):
         recipe: of a result some of whose lineage was not captured with the rows.
         decided_by: tables that the query reads and that no row was traced to, such as those behind NOT EXISTS; without
             lineage. Results of earlier releases name none.
+        order: of a result of ORDER BY some of whose rows were replaced, what its rows are sorted by when they are read;
+            none where they are in the order of their numbers.
 
     """
 
@@ -63,6 +70,7 @@ class SavedResult(Saved):
     row_files: tuple[RowFile, ...] = field(repr=False)
     recipe: Recipe | None = field(default=None, repr=False)
     decided_by: tuple[TracedTable, ...] = field(default=(), repr=False)
+    order: tuple[SortKey, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return self._repr(counted(self.rows, "row"))
@@ -100,11 +108,10 @@ class SavedResult(Saved):
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
         found = self.written_fields()
         fields = {name: found[name] for name in _WRITTEN}
-        if self.decided_by:
-            late = {name: found[name] for name in ("ids_end", "decided_by")}
-            return {"format": DECIDED, "kind": self.kind, **fields, **late}
-        if self.ids_end is not None:
-            return {"format": WITH_GAPS, "kind": self.kind, **fields, "ids_end": self.ids_end}
+        for name, version in (("order", SORTED), ("decided_by", DECIDED), ("ids_end", WITH_GAPS)):
+            if getattr(self, name) not in ((), None):
+                late = {each: found[each] for each, since in _LATE.items() if since <= version}
+                return {"format": version, "kind": self.kind, **fields, **late}
         if bounds.are_told(fields):
             return {"format": bounds.BOUNDED, **fields}
         bounds.left_out(fields)

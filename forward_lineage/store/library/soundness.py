@@ -48,10 +48,16 @@ def check_sound(saved: Saved) -> None:
     _demand(len(set(names)) == len(names), "a table twice")
     for table in saved.tables:
         _check_table(table, end)
-    for table in saved.decided_by if isinstance(saved, SavedResult) else ():
+    if isinstance(saved, SavedResult):
+        _check_rows_of_query(saved)
+    _check_stages(saved, {table.name.lower() for table in saved.tables})
+
+
+def _check_rows_of_query(saved: SavedResult) -> None:
+    for table in saved.decided_by:
         _check_table(table, 0)
         _demand(not table.segments, "lineage in a table that only decides")
-    _check_stages(saved, {table.name.lower() for table in saved.tables})
+    _demand(all(0 <= key.column < len(saved.columns) for key in saved.order), "an order by no column")
 
 
 def _check_table(table: TracedTable, rows: int) -> None:

@@ -24,7 +24,7 @@ from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.store.updating.columns_read import reads_any
 from forward_lineage.store.updating.row_differences import row_differences
-from udafs.errors import ChangedError, LineageError, NotTracedError
+from udafs.errors import ChangedError, LineageError, NotSavedError, NotTracedError
 from udafs.lineage_set import LineageSet
 
 _MOST_KNOWN = 16
@@ -66,6 +66,11 @@ def _together(one: IdentifiedRows | None, other: IdentifiedRows) -> DataFrame:
 
 def _types(frame: DataFrame) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in frame.schema]
+
+
+def _changed_meanwhile(name: str) -> ChangedError:
+    """Make the error for an input that got another version while rows were compared."""
+    return ChangedError(f"{name} changed while what is made of it was compared", instead="Update it again.")
 
 
 def _forget(known: dict[Any, Any]) -> None:
@@ -242,17 +247,25 @@ class Inputs:
 
     def _rows(self, found: Input) -> IdentifiedRows:
         if found.edge.is_result:
-            return IdentifiedRows.of_result(self._tables.spark, self._library.get(found.edge.name, found.now))
+            return IdentifiedRows.of_result(self._tables.spark, self._newest(found))
         return self._now.rows(found.edge.name)
+
+    def _newest(self, found: Input) -> SavedResult:
+        try:
+            return self._library.get(found.edge.name, found.now)
+        except NotSavedError:
+            raise _changed_meanwhile(found.edge.name) from None
 
     def _as_now(self, edge: TracedTable, version: int) -> TracedTable:
         manifest = self._tables.registered(edge.name)
         check_unchanged(self._tables.spark, manifest)
         read = manifest.version
+        if self._version_now(edge) != version:
+            raise _changed_meanwhile(edge.name)
         if edge.is_result:  # queries of this session read it by its folder
             read = version if self._is_read(manifest, edge.name, version) else -1
-        if self._version_now(edge) != version or read != version:
-            raise ChangedError(f"{edge.name} changed while what is made of it was compared", instead="Update it again.")
+        if read != version:
+            raise _changed_meanwhile(edge.name)
         if edge.is_result:
             return replace(edge, version=version)
         data = {**manifest.to_data(), "trusted": edge.trusted or manifest.trusted}

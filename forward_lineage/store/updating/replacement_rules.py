@@ -131,31 +131,6 @@ def is_each_once(active: Sequence[Added]) -> bool:
     return len(set(blocks)) == len(blocks)
 
 
-def is_ordered(tree: exp.Expr) -> bool:
-    """Tell whether a query says in which order its rows are."""
-    return _unwrapped(tree).args.get("order") is not None
-
-
-def keeps_order(tree: exp.Expr, columns: Sequence[int]) -> bool:
-    """Tell whether rows stay in the order of a query if each is replaced by one with equal keys, in these columns."""
-    tree = _unwrapped(tree)
-    order = tree.args.get("order")
-    if order is None:
-        return True
-    if not isinstance(tree, exp.Select):
-        return False
-    items = [tree.expressions[column] for column in columns]
-    names = {item.alias_or_name.lower() for item in items}
-    for each in order.expressions:
-        by = each.this
-        if isinstance(by, exp.Literal) and by.is_int:
-            if int(by.name) - 1 not in columns:
-                return False
-        elif not (isinstance(by, exp.Column) and not by.table and by.name.lower() in names):
-            return False
-    return True
-
-
 def _unwrapped(tree: exp.Expr) -> exp.Expr:
     while isinstance(tree, exp.Subquery):
         tree = tree.this

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME, rerun_of
 from forward_lineage.store.library.row_files import check_row_files
-from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.saved_result import SavedResult, SortKey
 from forward_lineage.store.saving.execution import Target, write_result
 from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing, grown
 from forward_lineage.store.updating.inputs import Input
@@ -40,13 +40,12 @@ from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
 from forward_lineage.store.updating.proving import Prover, as_read
+from forward_lineage.store.updating.reading_order import reading_order
 from forward_lineage.store.updating.replacement_rules import (
     KEYS,
     Added,
     Keyed,
     is_each_once,
-    is_ordered,
-    keeps_order,
     key_column,
     keyed_replacement,
     replacement,
@@ -64,7 +63,6 @@ MOST_ROWS = 1_000_000
 """That are made again: they pass through the driver."""
 _INTEGERS = ["tinyint", "smallint", "int", "bigint"]
 _COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
-_CAME_IN_ORDER = "its rows have an order, and some came"
 Part = tuple[pa.Table, dict[str, Pairs]]
 """Rows that were made again, and by table, in lower case, what they were made of."""
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
@@ -81,7 +79,7 @@ class Touched:
         rows: numbers of the rows that may not be what they were.
         how: the places where rows came that join; or the keys of the parts; or how its groups grow.
         keys: of a result with keys, those of touched parts, in the columns that `key_column` names.
-        is_ordered: whether rows stand in an order that the query says.
+        order: what the query sorts its rows by, if it says an order that they may not be in then.
 
     """
 
@@ -91,7 +89,7 @@ class Touched:
     rows: LineageSet
     how: tuple[Added, ...] | Keyed | Growing
     keys: pa.Table | None = None
-    is_ordered: bool = False
+    order: tuple[SortKey, ...] = ()
 
     @property
     def share(self) -> float:
@@ -124,7 +122,8 @@ class Touched:
     def told(self) -> str:
         """Say what is made again, as a clause."""
         if isinstance(self.how, Keyed):
-            assert self.keys is not None, "it has keys"
+            if self.keys is None:
+                return f"some of its {self.how.what} have rows of {self.made_of} that changed"
             return f"{self.keys.num_rows:,} of its {self.how.what} have rows of {self.made_of} that changed"
         if isinstance(self.how, Growing):
             return f"rows of {self.made_of} that came are added to its groups"
@@ -154,11 +153,18 @@ class Replacer:
 
     # ------------------------------------------------------------ what is touched
 
-    def touched(self, saved: SavedResult, inputs: Sequence[Input]) -> Touched:
+    def touched(
+        self, saved: SavedResult, inputs: Sequence[Input], check: Callable[[Touched], object] = lambda _: None
+    ) -> Touched:
         """Return the part of a result that changes touch.
 
+        Args:
+            saved: the result.
+            inputs: what it was made of and is another version now.
+            check: raises if it does not pay to look for the keys of touched parts, which reads all that is read.
+
         Raises:
-            NotProvableError: no rule tells.
+            NotProvableError: no rule tells, or `check` raises it.
             LineageError: its query cannot be read, or a table is not what was registered.
 
         """
@@ -179,10 +185,12 @@ class Replacer:
         how = replacement(tree, by_name.keys(), went, fits)
         if not isinstance(how, Keyed):
             active = self._active(how, by_name)
-            if is_each_once(active) and not (active and tree.find(exp.Order)):
-                return Touched(saved, inputs, others, rows, active)
+            if is_each_once(active):
+                return Touched(saved, inputs, others, rows, active, order=_order(tree, saved) if active else ())
             how = keyed_replacement(tree, by_name.keys(), went, fits)
-        return self._with_keys(Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
+        found = Touched(saved, inputs, others, rows, how, order=_order(tree, saved))
+        check(found)
+        return self._with_keys(found, tree, by_name)
 
     def _active(self, places: Sequence[Added], by_name: Mapping[str, Input]) -> tuple[Added, ...]:
         found = self._prover.finding([each.probe for each in places], by_name)
@@ -194,9 +202,9 @@ class Replacer:
         assert isinstance(how, Growing), "asked before"
         check_kinds(how.columns, [kind.lower() for _, kind in found.saved.columns])
         active = self._active(how.places, by_name)
-        if not is_each_once(active) or not keeps_order(tree, how.keys):
-            raise NotProvableError("rows that came join in it in more than one place, or change its order")
-        return replace(found, how=replace(how, places=active), is_ordered=is_ordered(tree))
+        if not is_each_once(active):
+            raise NotProvableError("rows that came join in it in more than one place")
+        return replace(found, how=replace(how, places=active), order=_order(tree, found.saved))
 
     def _check_form(self, saved: SavedResult) -> None:
         if saved.stages or saved.refers:
@@ -212,8 +220,6 @@ class Replacer:
     def _with_keys(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
         saved, keyed = found.saved, found.how
         assert isinstance(keyed, Keyed), "asked before"
-        if not keeps_order(tree, keyed.columns):
-            raise NotProvableError("its rows have an order by other columns than keys")
         with _spark_may_refuse():
             frames = [_keys_of(IdentifiedRows.of_result(self.tables.spark, saved).among(found.rows), keyed)]
             with self._prover.views(by_name) as views:
@@ -267,8 +273,6 @@ class Replacer:
         pairs = enumerate(columns)
         equal = [named[f"c{column}"].eqNullSafe(known[key_column(i)]) for i, column in pairs]
         with _spark_may_refuse():
-            if found.is_ordered and known.join(named, equal, "left_anti").limit(1).collect():
-                raise NotProvableError(_CAME_IN_ORDER)
             numbers = arrow_table(named.join(known, equal, "left_semi").select("number"))
             return LineageSet(numbers.column(0).to_numpy())
 
@@ -289,15 +293,13 @@ class Replacer:
                 runs = enumerate(self._runs(touched))
                 parts = [self._run(touched, *run, folder / f"again-{number}") for number, run in runs]
             made = self._grown(touched, parts) if isinstance(touched.how, Growing) else _made_again(touched, parts)
-            if touched.is_ordered and (made.numbers < 0).any():
-                raise NotProvableError(_CAME_IN_ORDER)
             written = write_new_rows(saved, made, folder)
             for number in range(len(parts)):
                 shutil.rmtree(folder / f"again-{number}")
             proven = self._prover.inputs.in_step(saved, touched.inputs)
             new = _version(proven, written, folder)
             tables = (replace(each, segments=written.segments[each.name]) for each in proven.tables)
-            new = replace(new, tables=tuple(tables))
+            new = replace(new, tables=tuple(tables), order=_order_to_read_in(touched, made))
             share_files(saved, (NAME, *written.shared), folder)
             return self._library.publish(lambda newest: still_newest(new, saved.version, newest))
 
@@ -384,6 +386,18 @@ def _of_types(frame: DataFrame, schema: StructType) -> DataFrame:
         *(renamed[name].cast(kind).alias(name) for name, kind in zip(names, wanted, strict=True)),
         *frame.columns[len(names) :],
     )
+
+
+def _order(tree: exp.Expr, saved: SavedResult) -> tuple[SortKey, ...]:
+    return reading_order(tree, [name for name, _ in saved.columns])
+
+
+def _order_to_read_in(touched: Touched, made: MadeAgain) -> tuple[SortKey, ...]:
+    """None if each row was replaced by one with the same keys, which the order is by: numbers are in order still."""
+    how = touched.how
+    keys = how.columns if isinstance(how, Keyed) else how.keys if isinstance(how, Growing) else ()
+    stays = not (made.numbers < 0).any() and all(each.column in keys for each in touched.order)
+    return touched.saved.order if stays else touched.order
 
 
 def _keys_of(rows: IdentifiedRows, keyed: Keyed) -> DataFrame:

@@ -10,12 +10,12 @@ from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME, Rerun, rerun_of
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import check_newest
-from forward_lineage.store.updating.costs import costs_of
+from forward_lineage.store.updating.costs import Costs, costs_of
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.proving import Prover
-from forward_lineage.store.updating.replacing import Replacer
+from forward_lineage.store.updating.replacing import Replacer, Touched
 from udafs.errors import LineageError, NameTakenError
 
 SaveAgain = Callable[[SavedResult, Rerun], SavedResult]
@@ -147,16 +147,26 @@ class Updater:
             raise
 
     def _made_partly(self, saved: SavedResult, inputs: list[Input], *, plan: bool) -> Step:
-        touched = self._replacer.touched(saved, inputs)
+        touched = self._replacer.touched(saved, inputs, self._check_costs)
         if touched.is_nothing:
             kept = saved if plan else self._keep(saved, inputs)
             return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
-        costs = costs_of(touched, self._replacer.tables, self._library)
-        if not costs.is_part_cheaper:
-            raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
+        costs = self._check_costs(touched)
         if plan:
             return self._said(saved, Way.PARTLY, f"{touched.told()}: {costs.told()}")
         return Step(saved.name, Way.PARTLY, touched.told(), self._replacer.replace(touched).version)
+
+    def _check_costs(self, touched: Touched) -> Costs:
+        """Estimate both ways; before keys are known, the part at its least.
+
+        Raises:
+            NotProvableError: to make all again is expected to cost less.
+
+        """
+        costs = costs_of(touched, self._replacer.tables, self._library)
+        if not costs.is_part_cheaper:
+            raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
+        return costs
 
     @staticmethod
     def _said(saved: SavedResult, way: Way, why: str) -> Step:

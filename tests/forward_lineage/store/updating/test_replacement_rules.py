@@ -12,7 +12,6 @@ from forward_lineage.store.updating.replacement_rules import (
     KEYS,
     Keyed,
     is_each_once,
-    keeps_order,
     keyed_replacement,
     replacement,
 )
@@ -184,15 +183,6 @@ def test_keys_of_rows_that_may_be_missing() -> None:
     sql = "SELECT a, n FROM u JOIN v USING (a) LEFT JOIN sales ON a = b"
     assert keyed_replacement(parse(sql).tree, CHANGED, {"sales"}, fits).columns == (0,)
     assert asked[0] == "SELECT a AS c0, n AS c1, a AS c2, n AS c3 FROM u JOIN v USING (a)"
-
-
-@pytest.mark.parametrize(
-    ("order", "kept"), [("1", True), ("item DESC", True), ("n", False), ("1, n", False), ("upper(item)", False)]
-)
-def test_order(order: str, kept: bool) -> None:
-    tree = parse(f"SELECT item, count(*) AS n FROM sales GROUP BY item ORDER BY {order}").tree
-    found = replacement(tree, CHANGED)
-    assert isinstance(found, Keyed) and keeps_order(tree, found.columns) == kept
 
 
 def test_places_are_told_apart() -> None:
