@@ -103,7 +103,8 @@ def query_in_parts(chance: random.Random) -> Statement:
     if shape == "union all":
         return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
     if shape.isupper():
-        left, right = (_select(chance, chance.choice(["rows", "group"]), joins=_joins(chance)) for _ in range(2))
+        kinds = [chance.choice(["rows", "group"]) for _ in range(2)]
+        left, right = (_select(chance, kind, two_integers=True, joins=_joins(chance)) for kind in kinds)
         return Statement(Query(SetOp(shape, left, right, all=shape == "UNION" and chance.random() < 1 / 3)))
     return Statement(Query(_select(chance, shape, joins=_joins(chance))))
 
@@ -129,6 +130,7 @@ def _select(
         if only or two_integers
         else chance.choice(["rows", "rows", "distinct", "group", "having", "all", "window"])
     )
+    hides = bool(only) and not two_integers  # the keys of its parts
     aggregate = Agg(chance.choice(["count", "sum", "min", "max"]), (chance.choice([key, value]),))
     number = (
         aggregate
@@ -145,15 +147,17 @@ def _select(
                 return Select(
                     (Item(value_of_key, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,))
                 )
-            return Select(
-                (Item(value, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,)), having=having
+            selected = (
+                (Item(number, "k2"),) if hides and chance.random() < 1 / 3 else (Item(value, "k1"), Item(number, "k2"))
             )
+            return Select(selected, source, where=where, group=GroupBy((value,)), having=having)
         case "all":
             return Select((Item(number, "k1"), Item(Agg("max", (value,)), "k2")), source, where=where)
         case "window":
             rank = Over(Func("rank", ()), (value,), (SortKey(key),))
             qualify = Op("=", rank, Lit(1)) if chance.random() < 1 / 3 else None
-            return Select((*items, Item(rank, "k3")), source, where=where, qualify=qualify)
+            shown = items[:1] if hides and chance.random() < 1 / 3 else items
+            return Select((*shown, Item(rank, "k3")), source, where=where, qualify=qualify)
     return Select(items, source, where=where)
 
 
@@ -194,7 +198,8 @@ def _subquery(chance: random.Random, name: str) -> Expr:
         case "exists":
             return Exists(Query(Select((Item(Lit(1), "one"),), table, where=Op("=", outer, inner))), negated)
         case "in":
-            where, group, having = _compared(chance, inner), None, None
+            where = _compared(chance, inner) if chance.random() < 2 / 3 else None
+            group, having = None, None
             if chance.random() < 1 / 3:
                 group, having = GroupBy((inner,)), Op(">", Agg("count", (Col(SCHEMAS[other][0][0], "z"),)), Lit(1))
             select = Select((Item(inner, "one"),), table, where=where, group=group, having=having)

@@ -26,15 +26,22 @@ import duckdb
 from sqlglot import exp
 
 from forward_lineage.frontend import parse
-from forward_lineage.store.updating import columns_read, growing_groups, joining_rows, replacement_rules, touched_rows
+from forward_lineage.store.updating import (
+    columns_read,
+    growing_groups,
+    hidden_keys,
+    joining_rows,
+    replacement_rules,
+    touched_rows,
+)
 from forward_lineage.store.updating.growing_groups import growing, grown
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
+from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
+from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, key_column
 from forward_lineage.store.updating.replacement_rules import (
     KEYS,
     Added,
     Keyed,
     is_each_once,
-    key_column,
     keyed_replacement,
     replacement,
     without_limit,
@@ -90,6 +97,9 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
         joining_rows, "KEEP_ALL", joining_rows.KEEP_ALL | {"having", "qualify"}
     ),
     "groups of sets": lambda: patch.object(replacement_rules, "_loses_groups", lambda *_, **__: False),
+    "tables that are read once": lambda: patch.object(hidden_keys, "_is_read_once", lambda *_: True),
+    "keys of all sides": lambda: patch.object(hidden_keys, "join_form", lambda *_: "INNER"),
+    "partitions of rows that went": lambda: patch.object(replacement_rules, "_needs_old_rows", lambda *_: False),
     "keys of partitions": lambda: patch.object(replacement_rules, "_in_each", lambda *_: True),
 }
 #: Those that matter only where old rows are at hand. The others are tried where they are not.
@@ -102,6 +112,7 @@ _NEED_OLD_ROWS = {
         "values that may be equal",
         "keys of partitions",
     ),
+    *("tables that are read once", "keys of all sides"),
 }
 #: What is in the text of queries that tell, for rules which few queries need.
 _TELLS = {
@@ -110,6 +121,8 @@ _TELLS = {
     "values that may be equal": r"IN \(SELECT v\..*LEFT JOIN",
     "groups that are told apart": "GROUP BY",
     "counted twice": "GROUP BY",
+    "tables that are read once": r"^SELECT (?!x\.|y\.).* FROM (\w+) AS x .*JOIN \1 AS y.*GROUP BY",
+    "keys of all sides": r"^SELECT (?!x\.|y\.).*(LEFT|RIGHT|FULL) .*GROUP BY y",
     "groups of sets": "GROUP BY.*(INTERSECT|EXCEPT)|(INTERSECT|EXCEPT).*GROUP BY",
 }
 _SAID_AFTER = 1000
@@ -311,18 +324,38 @@ def _added(case: Case, places: Sequence[Added], active: Sequence[Added], untouch
 
 
 def _keyed(case: Case, keyed: Keyed, untouched: Counter[AnnotatedRow], spoilt: str) -> Replaced:
-    def key(values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(values[column] for column in keyed.columns)
-
-    keys = {key(values) for values, _ in case.saved.keys() - untouched.keys()} if spoilt != "keys that were" else set()
+    of_row = _hidden_of(case, keyed.hidden) if keyed.hidden else partial(_selected_of, keyed.columns)
+    keys = {key for row in case.saved.keys() - untouched.keys() for key in of_row(row)}
+    if spoilt == "keys that were":
+        keys = set()
     for probe in keyed.probes if spoilt != "keys that came" else ():
         keys |= set(_asked(case, probe, spoilt))
-    kept = Counter({row: count for row, count in case.saved.items() if key(row[0]) not in keys})
+    stays = untouched if keyed.hidden else case.saved
+    kept = Counter({row: count for row, count in stays.items() if not keys & of_row(row)})
     words = [word for word in ("HAVING", "UNION", "INTERSECT", "EXCEPT") if f" {word} " in keyed.sql]
-    what = " ".join([keyed.what, *words])
+    what = " ".join([keyed.what, *words, *(["by hidden keys"] if keyed.hidden else [])])
     if not keys:
         return what, kept, Counter()
     return what, kept, Counter(Answers(case, keys=keys).rows(keyed.sql))
+
+
+Keys = set[tuple[Value, ...]]
+
+
+def _selected_of(columns: Sequence[int], row: AnnotatedRow) -> Keys:
+    return {tuple(row[0][column] for column in columns)}
+
+
+def _hidden_of(case: Case, hidden: HiddenKeys) -> Callable[[AnnotatedRow], Keys]:
+    """The keys of rows that a row was made of, if they are as they were."""
+    found = Answers(case, rows_of=hidden.table).rows(hidden.sql)
+    went = case.changed[hidden.table].before if hidden.table in case.changed else frozenset()
+    of_id = {row[0]: tuple(row[1:]) for row in found if row[0] not in went}
+
+    def of_row(row: AnnotatedRow) -> Keys:
+        return {of_id[one] for table, one in row[1] if table == hidden.table and one in of_id}
+
+    return of_row
 
 
 class Answers:
@@ -332,13 +365,18 @@ class Answers:
         case: whose tables are read.
         probe: that is asked, if it is one.
         keys: the rows of `KEYS`.
+        rows_of: the table whose rows are to be numbered.
 
     """
 
     def __init__(
-        self, case: Case, probe: Probe | None = None, keys: Collection[tuple[Value, ...]] | None = None
+        self,
+        case: Case,
+        probe: Probe | None = None,
+        keys: Collection[tuple[Value, ...]] | None = None,
+        rows_of: str = "",
     ) -> None:
-        self._case, self._probe, self._keys = case, probe, keys
+        self._case, self._probe, self._keys, self._rows_of = case, probe, keys, rows_of
 
     def rows(self, sql: str) -> list[tuple[Value, ...]]:
         """Return the rows of a text in Spark's dialect."""
@@ -356,7 +394,7 @@ class Answers:
     def _of_probe(self) -> Database:
         case, probe = self._case, self._probe
         if probe is None:
-            return {}
+            return {PLACE: _numbered(case.now[self._rows_of])} if self._rows_of else {}
         found = {
             PLACE: _both(case.goes(probe.table), case.comes(probe.table)) if probe.both else case.comes(probe.table)
         }
@@ -368,6 +406,12 @@ class Answers:
 
 def _both(one: BaseTable, other: BaseTable) -> BaseTable:
     return replace(other, rows=(*one.rows, *other.rows))
+
+
+def _numbered(table: BaseTable) -> BaseTable:
+    """Rows with their keys in front, as their numbers."""
+    rows = tuple((row[0], *row) for row in table.rows)
+    return BaseTable((NUMBER, *table.columns), (table.kinds[0], *table.kinds), rows)
 
 
 def _values(name: str, columns: Sequence[str], kinds: Sequence[str], rows: Sequence[tuple[Value, ...]]) -> str:

@@ -10,6 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from forward_lineage.store.asking.rows import IdentifiedRows
+from forward_lineage.store.updating.hidden_keys import NUMBER
 from forward_lineage.store.updating.inputs import Input, Inputs
 from forward_lineage.store.updating.joining_rows import PLACE, Probe
 from forward_lineage.store.updating.touched_rows import before, both
@@ -54,6 +56,12 @@ class ChangedViews:
             return []
         ((numbers,),) = reduce(DataFrame.unionAll, numbered).agg(F.collect_set("number")).collect()
         return [asked[number][0] for number in sorted(numbers)]
+
+    def computed(self, sql: str, rows: IdentifiedRows) -> DataFrame:
+        """Return what a text gives that reads rows with their ids, the column `NUMBER`, in the place of a table."""
+        frame = rows.frame
+        view = self._view(f"rows of {uuid4().hex}", lambda: frame.withColumnRenamed(frame.columns[0], NUMBER))
+        return self._spark.sql(sql.replace(PLACE, view))
 
     def drop(self) -> None:
         """Take the names back."""

@@ -114,6 +114,16 @@ class Inputs:
         assert found.changes is not None, "it was asked for before"
         return self._rows(found).among(found.changes.after)
 
+    def rows_now(self, edge: TracedTable, found: Input | None) -> IdentifiedRows:
+        """Return the rows of something that a result was made of, as they are now.
+
+        Args:
+            edge: what the result says of it.
+            found: the same, if it has other rows now.
+
+        """
+        return self._rows(Input(edge, edge.version, None) if found is None else found)
+
     def keep_old_rows(self, inputs: Sequence[Input]) -> bool:
         """Tell whether the rows that went or differ can still be read as they were, of all of some inputs."""
         return all(not each.changes or not each.changes.before or self._then(each) is not None for each in inputs)

@@ -18,7 +18,7 @@ before are at hand, see `touched_rows`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -65,6 +65,13 @@ GENERATORS = {
 PLACE = "__fl_rows_that_came__"
 """What stands in a probe for the rows of a table that came or changed."""
 _HERE = "here"  # a mark on a node
+Fits = Callable[[str, Sequence[int]], bool]
+"""Tells whether columns can be keys, given a text that selects them first, and then what they are computed of."""
+
+
+def key_column(number: int) -> str:
+    """Return the name of a column of keys."""
+    return f"__fl_k{number}"
 
 
 def names_read(tree: exp.Expr) -> set[str]:

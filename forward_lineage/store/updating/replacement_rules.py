@@ -15,7 +15,7 @@ result falls apart by its keys: the part with some keys is made of the joined ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -24,7 +24,8 @@ from forward_lineage.frontend import print_sql
 from forward_lineage.frontend.row_values import has_aggregates, is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating import touched_rows as touched
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
+from forward_lineage.store.updating.hidden_keys import HiddenKeys, hidden_keys
+from forward_lineage.store.updating.joining_rows import PLACE, Fits, NotProvableError, Probe, key_column
 
 KEYS = "__fl_keys__"
 """What stands for the relation of the keys of touched parts, in the columns that `key_column` names."""
@@ -57,6 +58,7 @@ class Keyed:
         probes: give the keys of joined rows that came or are touched, a probe for each place.
         sql: gives the parts of the result whose keys are in the relation `KEYS`.
         what: what a part is, in plural: ``groups``.
+        hidden: of a result that has no such columns, where its keys are found.
 
     """
 
@@ -64,16 +66,15 @@ class Keyed:
     probes: tuple[Probe, ...]
     sql: str
     what: str
+    hidden: HiddenKeys | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the relation of its keys."""
+        return [key_column(i) for i in range(len(self.columns) or len(self.hidden.keys if self.hidden else ()))]
 
 
-Fits = Callable[[str, Sequence[int]], bool]
-"""Tells whether columns can be keys, given a text that selects them first, and then what they are computed of."""
 Replacement = tuple[Added, ...] | Keyed
-
-
-def key_column(number: int) -> str:
-    """Return the name of a column of keys."""
-    return f"__fl_k{number}"
 
 
 def replacement(
@@ -219,21 +220,44 @@ def _keyed(
 ) -> Keyed:
     if went is None and _loses_groups(tree, blocks):
         raise NotProvableError("a group that INTERSECT or EXCEPT kept out may be another one when rows go")
-    keys = [_keys(block) for block in blocks]
+    known = [_keys(block) for block in blocks]
     what = _what(blocks[0]) if len(blocks) == 1 else "values"
-    columns = _fitting(blocks, keys, changed, fits)
-    if not any(each[column].find(exp.Column) for each in keys for column in columns):
-        raise NotProvableError(f"none of its columns says which of its {what} a row is in")
+    columns = _fitting(blocks, known, changed, fits)
+    keys, hidden = [[each[column] for column in columns] for each in known], None
+    if not any(key.find(exp.Column) for each in keys for key in each):
+        hidden = _hidden(tree, blocks, went, fits, what)
+        columns, keys = [], [list(hidden.keys)]
     probes: list[Probe] = []
-    for block, known in zip(blocks, keys, strict=True):
-        named = [exp.alias_(known[column].copy(), key_column(i)) for i, column in enumerate(columns)]
+    for block, each in zip(blocks, keys, strict=True):
+        named = [exp.alias_(key.copy(), key_column(i)) for i, key in enumerate(each)]
         if joined.mentions(block, changed):
             if went is None:
                 probes += _probes_of_new(block, named, changed)
             else:
                 probes += touched.probes_for_keys(block, named, changed, went)
-    restricted = _restricted(tree, blocks, [[known[column] for column in columns] for known in keys])
-    return Keyed(tuple(columns), tuple(probes), print_sql(restricted), what)
+    return Keyed(tuple(columns), tuple(probes), print_sql(_restricted(tree, blocks, keys)), what, hidden)
+
+
+def _hidden(
+    tree: exp.Expr, blocks: list[exp.Select], went: Collection[str] | None, fits: Fits, what: str
+) -> HiddenKeys:
+    """The keys of a query that selects none."""
+    tree = _unwrapped(tree)
+    if not isinstance(tree, exp.Select):
+        raise NotProvableError(f"none of its columns says which of its {what} a row is in")
+    if tree.args.get("distinct"):
+        raise NotProvableError("it selects no keys, and equal rows of its parts are one")
+    group = tree.args.get("group")
+    if group is None and _needs_old_rows(went):
+        raise NotProvableError("which partition a row that went was in is not selected")
+    windows = [window.args.get("partition_by") or [] for window in _windows(tree)]
+    common = [each for each in windows[0] if all(each in others for others in windows)] if windows else []
+    return hidden_keys(tree, blocks[0], common if group is None else group.expressions, fits)
+
+
+def _needs_old_rows(went: Collection[str] | None) -> bool:
+    """Whether a row that went cannot be asked which others were in its partition."""
+    return went is None
 
 
 def _fitting(blocks: list[exp.Select], keys: list[dict[int, exp.Expr]], changed: set[str], fits: Fits) -> list[int]:

@@ -31,11 +31,13 @@ from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME, rerun_of
 from forward_lineage.store.library.row_files import check_row_files
-from forward_lineage.store.library.saved_result import SavedResult, SortKey
+from forward_lineage.store.library.saved_result import SavedResult, SortKey, TracedTable
 from forward_lineage.store.saving.execution import Target, write_result
+from forward_lineage.store.updating.changed_views import ChangedViews
 from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing, grown
+from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
 from forward_lineage.store.updating.inputs import Input
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
+from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, key_column
 from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
@@ -46,7 +48,6 @@ from forward_lineage.store.updating.replacement_rules import (
     Added,
     Keyed,
     is_each_once,
-    key_column,
     keyed_replacement,
     replacement,
     without_limit,
@@ -65,6 +66,7 @@ _INTEGERS = ["tinyint", "smallint", "int", "bigint"]
 _COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
 Part = tuple[pa.Table, dict[str, Pairs]]
 """Rows that were made again, and by table, in lower case, what they were made of."""
+_NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
 
@@ -220,18 +222,63 @@ class Replacer:
     def _with_keys(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
         saved, keyed = found.saved, found.how
         assert isinstance(keyed, Keyed), "asked before"
-        with _spark_may_refuse():
-            frames = [_keys_of(IdentifiedRows.of_result(self.tables.spark, saved).among(found.rows), keyed)]
-            with self._prover.views(by_name) as views:
-                frames += filter(None, map(views.asked, keyed.probes))
-                together = reduce(DataFrame.unionAll, frames).distinct()
-                keys = arrow_table(together.limit(MOST_KEYS + 1))
+        with _spark_may_refuse(), self._prover.views(by_name) as views:
+            old = (
+                self._hidden_keys(found, views)
+                if keyed.hidden
+                else _keys_of(self._identified(saved, found.rows), keyed)
+            )
+            frames = [old, *filter(None, map(views.asked, keyed.probes))]
+            together = reduce(DataFrame.unionAll, frames).distinct()
+            keys = arrow_table(together.limit(MOST_KEYS + 1))
         if keys.num_rows > MOST_KEYS:
             raise NotProvableError(f"more than {MOST_KEYS:,} of its {keyed.what} have rows that changed")
-        keys = keys.rename_columns([key_column(i) for i in range(len(keyed.columns))])
+        keys = keys.rename_columns(keyed.names)
         if not keys.num_rows:
             return replace(found, keys=keys)
-        return replace(found, keys=keys, rows=self._rows_with(found, keyed.columns, keys))
+        if keyed.hidden is None:
+            return replace(found, keys=keys, rows=self._rows_with(found, keyed.columns, keys))
+        return replace(found, keys=keys, rows=found.rows | self._rows_with_hidden(found, keyed.hidden, by_name, keys))
+
+    def _identified(self, saved: SavedResult, rows: LineageSet) -> IdentifiedRows:
+        return IdentifiedRows.of_result(self.tables.spark, saved).among(rows)
+
+    def _hidden_keys(self, found: Touched, views: ChangedViews) -> DataFrame:
+        """The keys of rows that may not be what they were: of each by a row that it was made of, and that is as it was.
+
+        A row of which there is none such has no part any more, but what the probes find.
+        """
+        assert isinstance(found.how, Keyed) and found.how.hidden is not None, "asked before"
+        edge = self._edge(found, found.how.hidden)
+        changed = next((each for each in found.others if each.edge is edge), None)
+        numbers, ids = _relation(found.saved, edge).restrict(rows=found.rows).pairs()
+        if changed is not None and changed.changes is not None:
+            stays = ~np.isin(ids, changed.changes.before.ids())
+            numbers, ids = numbers[stays], ids[stays]
+        one_of_each = LineageSet(ids[np.unique(numbers, return_index=True)[1]])
+        rows = self._prover.inputs.rows_now(edge, changed).among(one_of_each)
+        return views.computed(found.how.hidden.sql, rows).drop(NUMBER)
+
+    def _rows_with_hidden(
+        self, found: Touched, hidden: HiddenKeys, by_name: Mapping[str, Input], keys: pa.Table
+    ) -> LineageSet:
+        """The numbers of the rows that were made of a row whose keys are among some."""
+        edge = self._edge(found, hidden)
+        with _spark_may_refuse(), self._prover.views(by_name) as views, self._view_of(keys) as name:
+            rows = views.computed(hidden.sql, self._prover.inputs.rows_now(edge, by_name.get(hidden.table)))
+            known = self.tables.spark.table(name)
+            equal = [rows[each].eqNullSafe(known[each]) for each in keys.column_names]
+            ids = arrow_table(rows.join(known, equal, "left_semi").select(NUMBER).limit(MOST_ROWS + 1)).column(0)
+        if len(ids) > MOST_ROWS:
+            raise NotProvableError(f"more than {MOST_ROWS:,} rows of {edge.name} are in parts that are touched")
+        return self._library.relation(found.saved, edge).forward(LineageSet(ids.to_numpy()))
+
+    @staticmethod
+    def _edge(found: Touched, hidden: HiddenKeys) -> TracedTable:
+        edge = next((each for each in found.saved.tables if each.name.lower() == hidden.table), None)
+        if edge is None:
+            raise NotProvableError(f"no row of it was traced to {hidden.table}, which has its keys")
+        return edge
 
     def _first_rows(self, found: Touched) -> Touched:
         """Of a query with LIMIT: its rows are the first ones still, if parts that are touched had and have none."""
@@ -430,9 +477,13 @@ def _made_again(touched: Touched, parts: Sequence[Part]) -> MadeAgain:
     old = _rows_of(saved, numbers)
     rows = pa.concat_tables([rows for rows, _ in parts]) if parts else old.slice(0, 0)
     lineage = _stacked(parts)
-    if isinstance(touched.how, Keyed):
+    names: tuple[Names, Names]
+    if isinstance(touched.how, Keyed) and touched.how.hidden is not None:
+        name = touched.how.hidden.table
+        names = _by_common_rows((old, _pairs_of(saved, name, numbers)), (rows, lineage.get(name, _NO_PAIRS)))
+    elif isinstance(touched.how, Keyed):
         columns = touched.how.columns
-        names: tuple[Names, Names] = _by_key(old, columns), _by_key(rows, columns)
+        names = _by_key(old, columns), _by_key(rows, columns)
     else:
         relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
         names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
@@ -460,7 +511,7 @@ def _added_up(
         of_old = np.full(numbers.size, -1, np.int64)
         of_old[before[known]] = known
         mine = of_old[places] >= 0
-        here = lineage.get(edge.name.lower(), (np.empty(0, np.int64), np.empty(0, np.int64)))
+        here = lineage.get(edge.name.lower(), _NO_PAIRS)
         pairs = np.stack([np.append(of_old[places][mine], here[0]), np.append(ids[mine], here[1])])
         rows_of, ids_of = np.unique(pairs, axis=1)
         together[edge.name.lower()] = rows_of, ids_of
@@ -485,9 +536,12 @@ def _rows_of(saved: SavedResult, numbers: Numbers) -> pa.Table:
 def _pairs_of(saved: SavedResult, table: str, numbers: Numbers) -> Pairs:
     edge = saved.traced(table)
     assert edge is not None, "it is one of its own"
-    relation = StoredRelation(saved.segment_files(edge.segments), SegmentCache())
-    rows, ids = relation.restrict(rows=LineageSet(numbers)).pairs()
+    rows, ids = _relation(saved, edge).restrict(rows=LineageSet(numbers)).pairs()
     return np.searchsorted(numbers, rows), ids
+
+
+def _relation(saved: SavedResult, edge: TracedTable) -> StoredRelation:
+    return StoredRelation(saved.segment_files(edge.segments), SegmentCache())
 
 
 def _stacked(parts: Sequence[Part]) -> dict[str, Pairs]:
@@ -505,9 +559,23 @@ def _stacked(parts: Sequence[Part]) -> dict[str, Pairs]:
 
 def _by_key(rows: pa.Table, columns: Sequence[int]) -> Names:
     """Names of rows: all values, and keys alone."""
-    whole = [repr(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
     keys = zip(*(rows.column(column).to_pylist() for column in columns), strict=True)
-    return list(zip(whole, keys, strict=True))
+    return list(zip(_whole(rows), keys, strict=True))
+
+
+def _whole(rows: pa.Table) -> list[str]:
+    return [repr(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
+
+
+def _by_common_rows(old: tuple[pa.Table, Pairs], new: tuple[pa.Table, Pairs]) -> tuple[Names, Names]:
+    """Names of rows of then and now: all values, and the row of then that was made of a row that one was made of."""
+    part_of = dict(zip(*(side.tolist() for side in reversed(old[1])), strict=True))
+    pairs = zip(*(side.tolist() for side in new[1]), strict=True)
+    common = {place: part_of[one] for place, one in pairs if one in part_of}
+    return (
+        [(whole, place) for place, whole in enumerate(_whole(old[0]))],
+        [(whole, common.get(place, -1)) for place, whole in enumerate(_whole(new[0]))],
+    )
 
 
 def _by_lineage(lineage: dict[str, Pairs], rows: int) -> Names:
