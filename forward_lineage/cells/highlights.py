@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from forward_lineage.cells.symbols import Symbols
@@ -42,12 +42,22 @@ class Highlights:
     rerun: tuple[str, ...]
 
 
-def highlights_of(cells: Mapping[str, CellUse], symbols: Symbols) -> Highlights:
+@dataclass(frozen=True)
+class Told:
+    """The highlights by another analysis of the same cells, which knows no names: keys of cells."""
+
+    stale: frozenset[str] = frozenset()
+    fresh: frozenset[str] = frozenset()
+    refreshers: frozenset[str] = frozenset()
+
+
+def highlights_of(cells: Mapping[str, CellUse], symbols: Symbols, told: Told | None = None) -> Highlights:
     """Sort cells into highlights. [definitions 7.7 to 7.10]
 
     Args:
         cells: by key.
         symbols: the names now.
+        told: what another analysis says besides. Cells that it alone knows of have no names.
 
     Examples:
         After ``a = 4``, ``b = a``, ``c = a + b``, and then ``a = 5`` again in the first cell:
@@ -62,10 +72,16 @@ def highlights_of(cells: Mapping[str, CellUse], symbols: Symbols) -> Highlights:
         (['3'], ['2'], ['2'], ('2', '3'))
 
     """
-    old = symbols.stale()
-    stale = {key: names for key, cell in cells.items() if (names := cell.live & old.keys())}
-    fresh = {key: names for key, cell in cells.items() if key not in stale and (names := _changed_since(cell, symbols))}
-    return Highlights(stale, fresh, refreshers(cells, stale), _order(cells, symbols, {*stale, *fresh}))
+    told, old = told or Told(), symbols.stale()
+    stale = {key: names for key, cell in cells.items() if (names := cell.live & old.keys()) or key in told.stale}
+    fresh = {
+        key: names
+        for key, cell in cells.items()
+        if key not in stale and ((names := _changed_since(cell, symbols)) or key in told.fresh)
+    }
+    others = told.refreshers & cells.keys() - stale.keys()
+    order = _order(cells, symbols, {*stale, *fresh}, told.stale | told.fresh)
+    return Highlights(stale, fresh, refreshers(cells, stale) | others, order)
 
 
 def refreshers(cells: Mapping[str, CellUse], stale: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -82,10 +98,11 @@ def _changed_since(cell: CellUse, symbols: Symbols) -> frozenset[str]:
     return frozenset(name for name, symbol in known if symbol is not None and symbol.changed > cell.ran)
 
 
-def _order(cells: Mapping[str, CellUse], symbols: Symbols, waiting: set[str]) -> tuple[str, ...]:
+def _order(cells: Mapping[str, CellUse], symbols: Symbols, waiting: set[str], told: Collection[str]) -> tuple[str, ...]:
     """Run cells in thought: of those that wait and read nothing stale, the one that ran first; until none is left.
 
     A stale name that no cell sets is taken as it is after a first round, so that a circle ends, too.
+    Cells that another analysis has told of run once, whatever the names say.
     """
     now = Symbols({name: replace(symbol) for name, symbol in symbols.known.items()})
     cells = dict(cells)
@@ -109,6 +126,6 @@ def _order(cells: Mapping[str, CellUse], symbols: Symbols, waiting: set[str]) ->
         waiting = {
             key
             for key, cell in cells.items()
-            if key not in order and (cell.live & now.stale().keys() or _changed_since(cell, now))
+            if key not in order and (key in told or cell.live & now.stale().keys() or _changed_since(cell, now))
         }
     return tuple(order)

@@ -15,7 +15,7 @@ from typing import Any
 
 from forward_lineage.cells.cell_flow import CellFlow, flow_of
 from forward_lineage.cells.free_names import imported_names
-from forward_lineage.cells.highlights import CellUse, Highlights, highlights_of
+from forward_lineage.cells.highlights import CellUse, Highlights, Told, highlights_of
 from forward_lineage.cells.runtime_values import RuntimeValues
 from forward_lineage.cells.symbols import Symbols
 from forward_lineage.cells.value_prints import Budget, Print, print_of, tells
@@ -158,10 +158,15 @@ class Notebook:
 
     # ------------------------------------------------------------ what is out of date
 
-    def highlights(self) -> Highlights:
-        """Return the stale, fresh and refresher cells, and which to run again in which order."""
+    def highlights(self, told: Told | None = None) -> Highlights:
+        """Return the stale, fresh and refresher cells, and which to run again in which order.
+
+        Args:
+            told: what another analysis of the same cells says besides.
+
+        """
         values = RuntimeValues(self._names)
-        return highlights_of({key: self._use(cell, values) for key, cell in self.cells.items()}, self.symbols)
+        return highlights_of({key: self._use(cell, values) for key, cell in self.cells.items()}, self.symbols, told)
 
     def to_run_before(self, names: frozenset[str]) -> list[Cell]:
         """Return the cells that set stale names anew, and what makes them stale, in the order in which to run them."""

@@ -72,10 +72,13 @@ class Status:
             known = any(each.is_known for each in self.rows[key])
             why = "; ".join(each.text for each in self.rows[key])
             yield "stale" if known else "perhaps stale", f"rows that it read: {why}"
-        if names := self._names(self.highlights.stale.get(key, ())):
-            yield "stale", f"it uses {names}, made of what has changed since"
-        elif key not in self.rows and (names := self._names(self.highlights.fresh.get(key, ()))):
-            yield "fresh", f"{names} changed after it ran"
+        stale, fresh = self.highlights.stale, self.highlights.fresh
+        if key in stale:
+            names = self._names(stale[key])
+            yield "stale", f"it uses {names}, made of what has changed since" if names else "ipyflow says so"
+        elif key in fresh and key not in self.rows:
+            names = self._names(fresh[key])
+            yield "fresh", f"{names} changed after it ran" if names else "ipyflow says so"
         if key in self.highlights.refreshers:
             yield "refresher", "sets stale names anew"
 

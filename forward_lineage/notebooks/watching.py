@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forward_lineage.cells.notebook import Notebook
-from forward_lineage.notebooks import ipyflow_door
 from forward_lineage.notebooks.code_in_magics import code_in_magics
+from forward_lineage.notebooks.ipyflow_door import IpyflowDoor
 from forward_lineage.notebooks.stale_cells import Marks, Status, Why, told_before
 from forward_lineage.session import ForwardLineage
 from forward_lineage.session.rows_since import Now, Read, RowsSince, reads_of
@@ -46,6 +46,7 @@ class Watching:
         self.shell = shell
         self.notebook = Notebook(shell.user_ns, lambda value: isinstance(value, ForwardLineage))
         self.missed: dict[str, str] = {}
+        self._ipyflow = IpyflowDoor(shell)
         self._reads: dict[str, _Reads] = {}
         self._why: dict[str, list[Why]] = {}  # what became of rows that cells read, when it was asked last
         self._now: _Reads | None = None
@@ -102,6 +103,8 @@ class Watching:
             self.notebook.end(title, failed=not result.success, reads_data=bool(read.rows))
             self._reads[self._key] = read
             self._why.pop(self._key, None)
+        with self._passive("ipyflow"):
+            self._ipyflow.cell_ran(self._key)
 
     def _called(self, session: Any, call: str, arguments: tuple[Any, ...], result: Any) -> None:
         if self._now is not None:
@@ -143,19 +146,23 @@ class Watching:
             if said and key in self.notebook.cells:
                 why[key] = said
                 self.notebook.data_changed(key)
-                ipyflow_door.data_changed(self.shell, self.notebook.outcomes(key))
+                with self._passive("ipyflow"):
+                    self._ipyflow.data_changed(self.notebook.outcomes(key))
             else:
                 self.notebook.data_is_same(key)
         self._why = why
-        return self._status(dict(self.missed))
+        return self._status()
 
     def marks(self) -> Marks:
         """Return the highlights of cells for JupyterLab; rows are as they were when `status` looked at them last."""
-        return Marks(self._status({}).marks())
+        return Marks(self._status().marks())
 
-    def _status(self, missed: dict[str, str]) -> Status:
+    def _status(self) -> Status:
         titles = {key: cell.title for key, cell in self.notebook.cells.items()}
-        return Status(titles, self.notebook.highlights(), dict(self._why), missed)
+        told = None
+        with self._passive("ipyflow"):  # an alpha: another release may call things otherwise
+            told = self._ipyflow.told()
+        return Status(titles, self.notebook.highlights(told), dict(self._why), dict(self.missed))
 
     def _compared(self, compared: dict[int, RowsSince], session: ForwardLineage, *, refresh: bool) -> RowsSince:
         if id(session) not in compared:

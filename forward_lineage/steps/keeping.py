@@ -11,7 +11,12 @@ is worth the clock at its last use, and what it saves for each of its bytes; the
 went. Results of older versions age like all others, so that undoing an edit loads them while there is room.
 
 Without a budget there is a limit that grows with the work: half of the bytes of all that was ever computed. It is
-applied as a run ends, when it is known what each result saves of a whole run; those that save much of it stay.
+applied as a run ends. Past it, results of the pipeline as it is stay if they pay for themselves even when used seldom.
+A result costs its writing, about as much as its reading, whether it is used or not; so one that saves five times its
+reading pays with one use in five. Of the workflows in `tests.bench.workflows` rows that a query parsed save 700 times
+their reading, a matrix of all features 11 times, and a long list of words, which is quick to make again, twice. Neither
+bytes nor seconds alone tell these apart: an edit of a small feature would compute all features of a census again, or
+the words would stay, half of all bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +27,9 @@ from dataclasses import dataclass, replace
 from forward_lineage.steps.execution_plan import plan_execution
 from forward_lineage.steps.step_graph import PlannedStep, StepGraph
 from udafs.errors import BadArgumentError
+
+_FREE = 1_000_000  # bytes that nobody counts
+_SELDOM = 5  # one use in so many has to pay for a result that stays beyond the limit
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,27 @@ class Keeping:
             self.clock = max(self.clock, self.kept.pop(identity).worth)
             gone.append(identity)
         return tuple(gone)
+
+    def limit(self, made: int, loads: Mapping[str, int], asked: Collection[str] = ()) -> tuple[str, ...]:
+        """Let results go where nobody gave a budget, and return them: see the top of this file.
+
+        Args:
+            made: bytes of all that was ever computed.
+            loads: what loading costs, of the results of the pipeline as it is.
+            asked: identities of results that somebody asked for; they stay.
+
+        Examples:
+            >>> keeping = Keeping()
+            >>> for name, without in (("parsed", 90_000), ("list", 9_000)):
+            ...     _ = keeping.decide(name, size=2_000_000, write=3_000, load=3_000, without=without)
+            >>> keeping.limit(4_000_000, loads={"parsed": 3_000, "list": 3_000})
+            ('list',)
+
+        """
+        if self.budget is not None:
+            return ()
+        pay = {key for key, load in loads.items() if key in self.kept and self.kept[key].saves >= _SELDOM * load}
+        return self.let_go(max(_FREE, made // 2), pay.union(asked))
 
     def _worth_now(self, result: KeptResult) -> KeptResult:
         return replace(result, worth=self.clock + result.saves / max(result.size, 1))

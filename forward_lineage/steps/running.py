@@ -21,8 +21,6 @@ from forward_lineage.storage.interface import MissingError
 from udafs.errors import BadArgumentError, LineageError
 
 _BYTES_A_MICROSECOND = 200  # at which rows are read from disk
-_FREE = 1_000_000  # bytes that nobody counts
-_MUCH = 0.1  # of what a run costs from nothing
 
 
 class LostResultError(Exception):
@@ -330,20 +328,11 @@ class Run:
                     self._rows.drop(gone.place)
 
     def _make_room(self) -> None:
-        """Where nobody gave a budget, keep half of the bytes of all that was ever computed, and what saves much."""
-        keeping, records = self._shelf.keeping, self._shelf.records
-        if keeping.budget is not None:
-            return
+        """Where nobody gave a budget, let go of what is too much."""
         here = [each.record for each in self._look.steps.values() if each.record is not None]
-        much = _MUCH * sum(record.compute for record in here)
-        targets = {self._look.steps[name].key for name in self._targets}
-        spared = {
-            record.key
-            for record in here
-            if record.key in targets or (record.key in keeping.kept and keeping.kept[record.key].saves >= much)
-        }
-        most = max(_FREE, sum(record.size for record in records.values()) // 2)
-        self._give_up(keeping.let_go(most, spared))
+        asked = {key for name in self._targets if (key := self._look.steps[name].key) is not None}
+        made = sum(record.size for record in self._shelf.records.values())
+        self._give_up(self._shelf.keeping.limit(made, {record.key: record.load for record in here}, asked))
 
     def _pinned(self) -> set[str]:
         """Return what this run still reads: rows wherever they are, values until they are loaded, targets."""

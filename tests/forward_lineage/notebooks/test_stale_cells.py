@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
@@ -16,7 +19,8 @@ from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 
 from forward_lineage import ForwardLineage
-from forward_lineage.notebooks import ipyflow_door
+from forward_lineage.cells.highlights import Told
+from forward_lineage.notebooks.ipyflow_door import IpyflowDoor
 from forward_lineage.notebooks.watching import Watching
 from tests.forward_lineage.notebooks.outside import CHANGES, Work
 from tests.structure import REPOSITORY
@@ -120,8 +124,94 @@ def test_a_fault_of_the_watcher_does_not_reach_the_cell(monkeypatch: pytest.Monk
         watching.stop()
 
 
-def test_ipyflow_is_told_where_it_runs_and_never_needed() -> None:
-    assert ipyflow_door.data_changed(InteractiveShell(), ["a"]) == ()
+class CellOfIpyflow:
+    """A cell, as `OfIpyflow` has them."""
+
+    def __init__(self) -> None:
+        self.is_ready = False
+
+    def set_ready(self, ready: bool) -> None:
+        self.is_ready = ready
+
+
+class OfIpyflow:
+    """What we use of ipyflow, as release 0.0.231 has it: settings, cells, symbols, and the check of all cells."""
+
+    LIVENESS_BASED, ANY_ORDER = "by liveness", "in any order"  # of its enums
+
+    def __init__(self) -> None:
+        self.mut_settings = SimpleNamespace(exec_schedule=self, flow_order=self)
+        self.last_executed_cell_id: object = None
+        self.mutated: list[str] = []
+        self.cells = [CellOfIpyflow(), CellOfIpyflow()]
+        self.global_scope = SimpleNamespace(all_symbols_this_indentation=lambda: map(self._symbol, "ab"))
+
+    def _symbol(self, name: str) -> SimpleNamespace:
+        return SimpleNamespace(name=name, mutate=lambda: self.mutated.append(name))
+
+    def current_cells_for_each_id(self) -> list[CellOfIpyflow]:
+        return self.cells
+
+    def check_and_link_multiple_cells(self) -> SimpleNamespace:
+        assert (self.mut_settings.exec_schedule, self.mut_settings.flow_order) == ("by liveness", "in any order")
+        self.cells[0].set_ready(True)
+        return SimpleNamespace(
+            waiting_cells={"its 3", "unknown"},
+            ready_cells={"its 2"},
+            ready_maker_links={"its 2": {"its 3"}, "its 1": ()},
+        )
+
+
+def test_cells_that_ipyflow_names_count_and_it_is_told_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = OfIpyflow()
+    monkeypatch.setitem(sys.modules, "ipyflow", SimpleNamespace(flow=lambda: flow, cells=lambda: flow))
+    shell = type("Shell", (InteractiveShell,), {"__module__": "ipyflow.shell"})()
+    watching = Watching(shell)
+    watching.start()
+    try:
+        for key in "123":
+            flow.last_executed_cell_id = f"its {key}"
+            shell.run_cell("a = 1", store_history=True, cell_id=key).raise_error()
+        status = watching.status()
+    finally:
+        watching.stop()
+    found = status.highlights
+    assert (set(found.stale), set(found.fresh), set(found.refreshers)) == ({"3"}, {"2"}, {"2"})
+    assert set(found.rerun) == {"2", "3"}
+    assert "fresh: ipyflow says so" in repr(status)
+    assert not flow.cells[0].is_ready, "its own marks are what they were"
+    assert flow.mut_settings == SimpleNamespace(exec_schedule=flow, flow_order=flow)
+    assert IpyflowDoor(shell).data_changed(["b", "other"]) == ("b",)
+    assert flow.mutated == ["b"]
+
+
+def test_ipyflow_is_never_needed() -> None:
+    door = IpyflowDoor(InteractiveShell())
+    door.cell_ran("1")
+    assert (door.data_changed(["a"]), door.told()) == ((), Told())
+
+
+def test_an_ipyflow_that_calls_things_otherwise_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipyflow", SimpleNamespace(flow=SimpleNamespace))
+    shell = type("Shell", (InteractiveShell,), {"__module__": "ipyflow.shell"})()
+    watching = Watching(shell)
+    watching.start()
+    try:
+        for key, text in (("1", "a = 1"), ("2", "b = a"), ("1", "a = 2")):
+            shell.run_cell(text, store_history=True, cell_id=key).raise_error()
+        status = watching.status()
+    finally:
+        watching.stop()
+    assert set(status.highlights.fresh) == {"2"}
+    assert "ipyflow was not looked at: AttributeError" in repr(status)
+
+
+@pytest.mark.long
+def test_with_ipyflow_itself_all_written_sessions_are_right() -> None:
+    pytest.importorskip("ipyflow")
+    command = [sys.executable, "-m", "tests.forward_lineage.notebooks.with_ipyflow"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -126,10 +126,10 @@ def cost_of(sequence: Sequence, policy: Policy) -> int:
     return cost_and_size(sequence, policy)[0]
 
 
-def cost_and_size(sequence: Sequence, policy: Policy) -> tuple[int, int]:
-    """Return the same, and how many bytes were kept at the end."""
-    keeping = Keeping(sequence.budget)
-    total = 0
+def cost_and_size(sequence: Sequence, policy: Policy, *, limited: bool = False) -> tuple[int, int]:
+    """Return the same, and how many bytes were kept at the end; `limited` in place of the sequence's budget."""
+    keeping = Keeping(None if limited else sequence.budget)
+    total, made = 0, dict[str, int]()
     for iteration in sequence.iterations:
         graph = StepGraph(_planned(version, keeping) for version in iteration)
         plan = plan_execution(graph, sequence.outputs)
@@ -143,7 +143,10 @@ def cost_and_size(sequence: Sequence, policy: Policy) -> tuple[int, int]:
             now = StepGraph(_planned(each, keeping) for each in iteration)
             spent = _spent(iteration, plan.actions, version.name)
             total += version.load * policy(keeping, now, version, spent)
-            assert keeping.size <= sequence.budget
+            made[version.identity] = version.size
+            assert limited or keeping.size <= sequence.budget
+        asked = [version.identity for version in iteration if version.name in sequence.outputs]
+        keeping.limit(sum(made.values()), {version.identity: version.load for version in iteration}, asked)
     return total, keeping.size
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sys
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from forward_lineage.steps.pipeline import Pipeline
 from forward_lineage.steps.shelf import Shelf
@@ -34,6 +37,13 @@ VALUES = (
     "LIST.append({a}); return len(LIST) + {inputs}",
     "return partial({a}) + {inputs}",
     "return set([{inputs} % 7, {a}])",
+    # Found by hand once, as no generator wrote them: enums, attributes set later, settings of packages, fallbacks.
+    "return Tone.LOW.value + ({inputs}) * {a}",
+    "return f'{{Tone.LOW}} {{Tone(Tone.LOW.value).loud()}} {{{inputs}}}'",
+    "return Late.extra + ({inputs})",
+    "return str(np.array([{a} / 7 + ({inputs})]))",
+    "return int(np.random.default_rng(G{h} - 1 or {a}).integers(1000)) + ({inputs})",
+    "return LOG.getEffectiveLevel() + ({inputs})",
 )
 QUERIES = (
     "return f'[sum({{t0}}) + {a}, G{{G{h}}}]'.replace('G', '')",
@@ -56,7 +66,10 @@ class Edited:
     data: dict[str, list[int]] = field(default_factory=dict)
 
     def source(self) -> str:
-        lines = ["import os, functools", f"OUTSIDE = {OUTSIDE!r}", "LIST = [3]"]
+        lines = ["import enum, functools, logging, os", "import numpy as np", f"OUTSIDE = {OUTSIDE!r}", "LIST = [3]"]
+        lines += [f"LOG = logging.getLogger({OUTSIDE!r})", "class Late: pass", f"Late.extra = {self.constants[1]}"]
+        lines += [f"class Tone(enum.Enum):\n    LOW = {self.scale}\n    HIGH = 99"]
+        lines += [f"    def __str__(self): return 'tone {self.helpers[1]}'\n    def loud(self): return self.value + G0"]
         lines += [f"class Base:\n    n = {self.scale}\n    def scale(self, x): return x * {self.scale}"]
         lines += ["class Kind(Base): pass", "K = Kind()"]
         lines += [f"G{number} = {value}" for number, value in enumerate(self.constants)]
@@ -136,13 +149,15 @@ class Session:
 
     def _run(self, edited: Edited, targets: list[str], folder: Path, store: LittleStore) -> dict[str, str]:
         os.environ[OUTSIDE] = str(edited.outside)
+        logging.getLogger(OUTSIDE).setLevel(10 * edited.outside)
         for table, rows in edited.data.items():
             version = self.seen.setdefault((table, tuple(rows)), len(self.seen))
             store.change(table, rows, version)
         steps = list(_steps(edited))
         pipeline = Pipeline(steps, Shelf(LocalFolder(folder), self.budget), store, parallel=1)
         try:
-            outcome = pipeline.run(targets)
+            with np.printoptions(precision=edited.outside):
+                outcome = pipeline.run(targets)
         except BadArgumentError:
             return {"refused": "steps change what others read"}  # which one it names is a matter of order
         self.loaded += len([action for action in outcome.actions.values() if action == "load"])
@@ -161,7 +176,7 @@ def _steps(edited: Edited) -> Iterator[Step]:
 
 
 def _seen(value: Any, store: LittleStore) -> Any:
-    return store.places[value] if isinstance(value, str) else value
+    return store.places.get(value, value) if isinstance(value, str) else value
 
 
 def stale_answers(count: int, seed: int, folder: Path, iterations: int = 8) -> tuple[list[str], int]:

@@ -21,7 +21,7 @@ from tests.forward_lineage.steps.edit_sequences import (
     ratios,
     thesis,
 )
-from tests.forward_lineage.steps.workflow_shapes import WORKFLOWS, edits_of
+from tests.forward_lineage.steps.workflow_shapes import MEASURED, WORKFLOWS, edits_of, measured_edits_of
 from udafs.errors import BadArgumentError
 
 
@@ -51,6 +51,18 @@ def test_on_the_shapes_of_the_thesis_it_is_near_the_better_of_all_and_nothing(na
     half, its_size = cost_and_size(replace(edits, budget=size // 2), marginal)
     assert half <= 1.06 * better
     assert its_size <= size / 2
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_without_a_budget_half_of_the_bytes_will_do_on_what_was_measured(name: str) -> None:
+    """Half of all bytes alone lets go of all features of the census, which are small, and of none of its matrix."""
+    edits = measured_edits_of(name)
+    everything, size = cost_and_size(edits, keep_all)
+    nothing = cost_of(edits, keep_nothing)
+    ours, its_size = cost_and_size(edits, marginal, limited=True)
+    assert ours <= 1.05 * min(everything, nothing)
+    assert 2 * its_size <= size
+    assert name != "genomics" or 3 * ours <= nothing
 
 
 def test_on_the_shape_of_genomics_it_is_three_times_as_fast_as_keeping_nothing() -> None:

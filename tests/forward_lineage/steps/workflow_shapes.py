@@ -8,6 +8,7 @@ go by its figures: preprocessing first, then models, then mostly reports.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tests.forward_lineage.steps.edit_sequences import Sequence as Edits
 from tests.forward_lineage.steps.edit_sequences import Version
@@ -68,6 +69,51 @@ WORKFLOWS: dict[str, tuple[Shape, tuple[str, ...]]] = {
         ("checked", "model", "checked", "transformed", "checked", "checked", "model", "checked", "checked"),
     ),
 }
+
+# What `tests.bench.workflows` measured of them, the median of each step's versions: microseconds to compute and to
+# load, and bytes. An array of every other column has no form: `neighbours` is computed whenever it is needed.
+MEASURED: dict[str, dict[str, tuple[int, int, int]]] = {
+    "census": {
+        "rows": (1_927_237, 2_099, 419_879),
+        "feature0": (1_259_162, 1_147, 229_459),
+        "feature1": (4_135_781, 1_147, 229_517),
+        "feature2": (2_366_314, 996, 199_353),
+        "feature3": (3_357_501, 1_034, 206_893),
+        "feature4": (3_462_446, 1_034, 206_884),
+        "feature5": (3_019_618, 995, 199_047),
+        "income": (3_672_419, 299_824, 39_040_398),
+        "model": (2_849_482, 53, 608),
+        "predictions": (2_853, 57, 60_128),
+        "checked": (101, 46, 45),
+    },
+    "genomics": {
+        "words": (216_740, 75_361, 2_688_312),
+        "genes": (389_552, 282, 916_360),
+        "vectors": (4_349_662, 175, 384_128),
+        "clusters": (2_011_084, 57, 8_128),
+        "neighbours": (627_860, 627_860, 0),
+        "report": (135, 49, 45),
+    },
+    "information extraction": {
+        "parsed": (2_931_903, 5_731, 3_455_365),
+        "candidates": (675_085, 83, 265_652),
+        "features": (277_114, 4_800, 2_333_132),
+        "labels": (8_118, 84, 177_144),
+        "model": (957_852, 57, 640),
+        "checked": (85, 112, 2_010),
+    },
+}
+
+
+def measured_edits_of(name: str) -> Edits:
+    """Return a workflow's ten iterations with the costs and bytes that were measured."""
+    edits, figures = edits_of(name), MEASURED[name]
+
+    def measured(version: Version) -> Version:
+        compute, load, size = figures[version.name]
+        return replace(version, compute=compute, load=load, size=size)
+
+    return replace(edits, iterations=tuple(tuple(map(measured, each)) for each in edits.iterations))
 
 
 def edits_of(name: str) -> Edits:
