@@ -19,6 +19,8 @@ from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.approximate.stopping import Goals, GroupState
 
 FIRST_LOOK = 1_024
+_SMALL = 1 << 14
+_NEARLY = 4
 Tell = Callable[[str], None]
 
 
@@ -64,7 +66,7 @@ def run_rounds(
             reading = [place for place, reads in enumerate(active) if reads]
             for place in reading:
                 if not stop.is_set():
-                    feeder.add(groups[place], groups[place].next_positions(target - groups[place].read))
+                    feeder.add(groups[place], groups[place].next_positions(_rows_of(groups[place], target, goals)))
             sides = goals.sides(states_of(groups, everywhere=everywhere))
             for place in reading:
                 if not stop.is_set():
@@ -76,6 +78,12 @@ def run_rounds(
 def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
     """Return what is known of groups."""
     return [group.state(everywhere=everywhere) for group in groups]
+
+
+def _rows_of(group: Group, target: int, goals: Goals) -> int:
+    """How many rows of a group are read next: of a small one all, which takes less time than another look."""
+    small = goals.rows is None and group.size <= min(_SMALL, _NEARLY * target)
+    return (group.size if small else target) - group.read
 
 
 def _look(group: Group, number: int, sides: Sequence[Sides]) -> None:
