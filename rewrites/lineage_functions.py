@@ -71,6 +71,11 @@ DL_RANGE: Final = "dl_range"
 DL_IN_RANGES: Final = "dl_in_ranges"
 """(value, bounds, fragments) → whether it is in one of some ranges."""
 
+DL_MAY_OCCUR: Final = "dl_may_occur"
+"""(path of a filter, value, …) → whether the tuple may occur in a version of a table; false is proven."""
+DL_MAY_BE_IN: Final = "dl_may_be_in"
+"""(path of a filter, `_metadata`, value, …) → whether the tuple may occur in a file; false is proven."""
+
 DL_STAR_EXCEPT = "dl_star_except"
 """(star, column, …), of string literals → the columns of a star but for some, where Spark reads no `* EXCEPT`."""
 DL_CALENDAR_INTERVAL = "dl_calendar_interval"
@@ -79,8 +84,8 @@ DL_CALENDAR_INTERVAL = "dl_calendar_interval"
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
     DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_ROW_GRANULE, DL_LISTED,
-    DL_LISTED_VALUE, DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_ENCODING, DL_ALIKE, DL_MOVED,
-    DL_STAR_EXCEPT, DL_CALENDAR_INTERVAL,
+    DL_LISTED_VALUE, DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_MAY_OCCUR, DL_MAY_BE_IN,
+    DL_ENCODING, DL_ALIKE, DL_MOVED, DL_STAR_EXCEPT, DL_CALENDAR_INTERVAL,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 

@@ -69,7 +69,7 @@ class ApproximateAnswer:
         """
         if not 0 <= row < len(self._positions):
             raise BadArgumentError(f"row {row} of {len(self._positions)}", instead="Rows are counted from 0.")
-        return LineageSet(np.sort(self._scramble.base_ids[self._positions[row]]))
+        return LineageSet(np.sort(self._scramble.base_ids[self._positions[row]].astype(np.int64)))
 
     def impact(self, ids: Iterable[int]) -> list[int]:
         """Return the places of those `rows` whose estimates were made of some base rows.

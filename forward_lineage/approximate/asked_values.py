@@ -39,6 +39,19 @@ def asked_value(value: object, column: Column) -> object:
     return found.ljust(column.width) if isinstance(found, str) else found
 
 
+def compared_as(column: Column) -> str:
+    """Return how values of a column are compared: the word that the kernel knows, see `FilterColumn.scala`."""
+    kinds: dict[str, tuple[type[T.DataType], ...]] = {
+        "whole": _WHOLE,
+        "float": (T.FloatType, T.DoubleType),
+        "decimal": (T.DecimalType,),
+        "text": (T.StringType,),
+        "day": (T.DateType,),
+        "truth": (T.BooleanType,),
+    }
+    return next(word for word, types in kinds.items() if isinstance(column.kind, types))
+
+
 def _as_column(value: object, kind: T.DataType) -> tuple[bool, object]:
     """Whether a value is of the kind of a column, and what it is there."""
     if isinstance(kind, T.BooleanType) or isinstance(value, bool):

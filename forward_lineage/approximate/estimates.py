@@ -31,6 +31,10 @@ SETTLED: dict[str, LowerLimit] = {
 BOUNDERS = (BETTING, *SETTLED)
 _NEAR_WHOLE = 1e-6
 
+Sides = tuple[bool, bool]
+"""Of the lower and the upper end of an interval, whether it matters."""
+BOTH: Sides = (True, True)
+
 
 @dataclass
 class Series:
@@ -83,7 +87,7 @@ class Estimator:
     bounder: str
     interval: Interval | None = None
     _wagers: tuple[Wager, Wager] | None = field(default=None, repr=False)
-    _wagered: int = 0
+    _wagered: list[int] = field(default_factory=lambda: [0, 0], repr=False)
 
     def __post_init__(self) -> None:
         low, high = self._value_range()
@@ -98,11 +102,12 @@ class Estimator:
         """Whether more rows would change nothing."""
         return self.interval is None or self.interval.exact
 
-    def look(self, number: int) -> None:
+    def look(self, number: int, sides: Sides = BOTH) -> None:
         """Narrow the interval, after as many rows as were settled for a look.
 
         Args:
             number: of the look, from 1; 0: it is the only one.
+            sides: which ends matter. Bets look at others later, if ever: they may look at any time.
 
         """
         values, kept = self.series.all_values(), self.series.all_kept()
@@ -111,7 +116,7 @@ class Estimator:
         elif self.interval is None or self.interval.exact:
             return
         elif self.bounder == BETTING:
-            self.interval = self._bet(values, kept, self.interval)
+            self.interval = self._bet(values, kept, self.interval, sides)
         elif values.size:
             found = self._at_look(values, kept, decayed(self.delta, number) if number else self.delta)
             self.interval = self.interval.narrowed(found)
@@ -151,21 +156,23 @@ class Estimator:
 
     # ------------------------------------------------------------ betting
 
-    def _bet(self, values: Floats, kept: Floats | None, before: Interval) -> Interval:
+    def _bet(self, values: Floats, kept: Floats | None, before: Interval, sides: Sides) -> Interval:
         low, high = self._value_range()
-        above, part = self._over(low, values, kept)
         if self._wagers is None:
             self._wagers = Wager(self.size), Wager(self.size)
-        begin, width = self._wagered, high - low
-        self._wagered = values.size
-        if part is None:
-            self._wagers[0].add(above[begin:])
-            self._wagers[1].add(width - above[begin:])
-        else:
-            self._wagers[0].add(above[begin:], part[begin:])
-            self._wagers[1].add((width - above[begin:]) * part[begin:], part[begin:])
-        lower, upper = (wager.limit(self.delta / 2) for wager in self._wagers)
-        found = Interval(low + lower, max(high - upper, low + lower))
+        limits = []
+        for side, wager in enumerate(self._wagers):
+            if not sides[side]:
+                limits.append(-math.inf)
+                continue
+            begin, self._wagered[side] = self._wagered[side], values.size
+            above, part = self._over(low, values[begin:], None if kept is None else kept[begin:])
+            if side:
+                above = (high - low) - above if part is None else (high - low - above) * part
+            wager.add(above, part)
+            limits.append(wager.limit(self.delta / 2))
+        lower, upper = max(low + limits[0], low), min(high - limits[1], high)
+        found = Interval(lower, max(upper, lower))
         if self.aggregate.function != "AVG":
             found = found.scaled(float(self.size))
         if self.aggregate.function == "COUNT":  # a whole number

@@ -99,7 +99,9 @@ class Selection:
         if self.rest is None:
             return None
         taken = pa.array(positions)
-        arrays = {name: _plain(scramble.columns[name.lower()].take(taken)) for name in self.rest.types}
+        arrays = {
+            name: _plain(scramble.columns[name.lower()].take(taken), kind) for name, kind in self.rest.types.items()
+        }
         try:
             found = self.rest.holds(arrays)
         except Doubtful as error:
@@ -245,7 +247,7 @@ class Feeder:
         made = {}
         for name, series in group.series.items():
             numbers = self._numbers.get(name) if name is not None else None
-            values = numbers.values[positions] if numbers else np.ones(positions.size)
+            values = numbers.at(positions) if numbers else np.ones(positions.size)
             kept = None
             if series.kept is not None:
                 there = self._nulls(name) if name is not None else None
@@ -269,5 +271,7 @@ class Feeder:
         return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def _plain(array: pa.Array) -> pa.Array:
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values in the type of their column: a scramble has dictionaries, and narrow numbers."""
+    plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return plain.cast(kind) if pa.types.is_integer(plain.type) else plain

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from forward_lineage.approximate.asked_values import Never, asked_value
+from forward_lineage.approximate.asked_values import Never, asked_value, compared_as
 from forward_lineage.approximate.filters.choosing import Comparison, TupleFilter, plain_filter, with_learned
 from forward_lineage.approximate.filters.files import FileFilter, file_filter
 from forward_lineage.approximate.filters.hashing import Tuples, hash_of, hashes_of
@@ -24,10 +24,10 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.storage.derived import digest
-from udafs.errors import BadArgumentError
+from udafs.errors import BadArgumentError, DamagedError
 
 _ROOM = "filters"
-_FORMAT = 1
+_FORMAT = 2  # 2 says what columns and files are, for the kernel, and hashes decimals of any length
 _OF_FILES = 0.01
 
 
@@ -61,6 +61,8 @@ class Membership:
         bits: how many it takes, without that of files.
         keys: how many tuples occur, with all choices of wildcards.
         remark: what else was tried; empty: nothing.
+        path: the folder that it is kept in, for `dl_may_occur` and `dl_may_be_in` in SQL. It goes once the filter is of
+            another version of the table.
 
     """
 
@@ -70,6 +72,7 @@ class Membership:
     bits: int
     keys: int
     remark: str
+    path: str
     _filter: TupleFilter
     _files: FileFilter | None
 
@@ -165,13 +168,15 @@ class Occurrences:
             with shelf.making():
                 found = _opened(manifest, tuple(kinds), shelf.find(version))  # made meanwhile
                 if found is None:
-                    found = self._make(manifest, kinds, learned=learned)
                     with shelf.writing(version) as writer:
-                        _write(writer, found)
+                        self._make(writer, manifest, kinds, learned=learned)
+                    found = _opened(manifest, tuple(kinds), shelf.find(version))
+        if found is None:
+            raise DamagedError(f"the filter of {manifest.name} was damaged while it was made", instead="Ask again.")
         self._made[key] = version, found
         return found
 
-    def _make(self, manifest: Manifest, kinds: Kinds, *, learned: bool) -> Membership:
+    def _make(self, writer: Writer, manifest: Manifest, kinds: Kinds, *, learned: bool) -> None:
         ids, read = self._columns.read(manifest, kinds)
         check_unchanged(self._tables.spark, manifest)
         columns, remark = coded([read[name] for name in kinds]), ""
@@ -181,13 +186,21 @@ class Occurrences:
             remark = _said(compared)
         else:
             kept = plain_filter(distinct)
-        files, starts = None, self._rows.file_starts(manifest, kinds)
-        if starts is not None and starts.size > 1:
-            file_of = np.searchsorted(starts, ids, "right") - 1
-            files = file_filter(columns, file_of, int(starts.size), _OF_FILES)
-        kind = as_arrays(kept)[1]["kind"]
-        keys = int(distinct.keys().size)
-        return Membership(manifest.name, tuple(kinds), kind, kept.bits, keys, remark, kept, files)
+        arrays, described = as_arrays(kept)
+        described["of"] = [
+            {"name": each.name, "values": compared_as(each), "width": each.width} for each in kinds.values()
+        ]
+        files = self._rows.files(manifest, kinds)
+        if files is not None:
+            described["files"] = [{"path": each.path, "size": each.size, "modified": each.modified} for each in files]
+        if files is not None and len(files) > 1:
+            file_of = np.searchsorted([each.offset for each in files], ids, "right") - 1
+            of_files = file_filter(columns, file_of, len(files), _OF_FILES)
+            pairs = put_fuse(arrays, "files", of_files.pairs)
+            described["of_files"] = {"pairs": pairs, "files": of_files.files}
+        for name, array in arrays.items():
+            writer.put(name, array)
+        writer.finish({**described, "bits": kept.bits, "count": int(distinct.keys().size), "remark": remark})
 
     def _version(self, manifest: Manifest) -> str:
         settings = settings_of_values(self._tables.spark)
@@ -221,20 +234,10 @@ def _tuple(columns: Sequence[str], values: Mapping[str, object]) -> Tuples:
     return Tuples(np.array([hashes], np.uint64), np.array([[name in values for name in columns]], np.bool_))
 
 
-def _write(writer: Writer, found: Membership) -> None:
-    arrays, described = as_arrays(found._filter)
-    if found._files is not None:
-        pairs = put_fuse(arrays, "files", found._files.pairs)
-        described = {**described, "of_files": {"pairs": pairs, "files": found._files.files}}
-    for name, array in arrays.items():
-        writer.put(name, array)
-    writer.finish({**described, "bits": found.bits, "count": found.keys, "remark": found.remark})
-
-
 def _opened(manifest: Manifest, columns: tuple[str, ...], reader: ArrayReader | None) -> Membership | None:
     if reader is None:
         return None
     described = reader.described
     files = file_filter_of(reader, described["of_files"]) if "of_files" in described else None
     said = (described["kind"], described["bits"], described["count"], described["remark"])
-    return Membership(manifest.name, columns, *said, from_arrays(reader, described), files)
+    return Membership(manifest.name, columns, *said, str(reader.folder), from_arrays(reader, described), files)

@@ -13,11 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from forward_lineage.approximate.bounds.error_budget import rows_at_look
+from forward_lineage.approximate.estimates import BOTH, Sides
 from forward_lineage.approximate.group_rows import Feeder, Group
 from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.approximate.stopping import Goals, GroupState
 
 FIRST_LOOK = 1_024
+_SMALL = 1 << 14
+_NEARLY = 4
 Tell = Callable[[str], None]
 
 
@@ -51,7 +54,7 @@ def run_rounds(
     """
     for group in groups:
         if group.whole:
-            _look(group, 0)
+            _look(group, 0, [BOTH] * len(group.estimators))
     look = 0
     with interruptible() as stop:
         while True:
@@ -60,10 +63,14 @@ def run_rounds(
                 return Ended(look, any(active))
             look += 1
             target = goals.rows or rows_at_look(FIRST_LOOK, look)
-            for group, reads in zip(groups, active, strict=True):
-                if reads and not stop.is_set():
-                    feeder.add(group, group.next_positions(target - group.read))
-                    _look(group, 0 if goals.rows else look)
+            reading = [place for place, reads in enumerate(active) if reads]
+            for place in reading:
+                if not stop.is_set():
+                    feeder.add(groups[place], groups[place].next_positions(_rows_of(groups[place], target, goals)))
+            sides = goals.sides(states_of(groups, everywhere=everywhere))
+            for place in reading:
+                if not stop.is_set():
+                    _look(groups[place], 0 if goals.rows else look, sides[place])
             read = f"{sum(group.read for group in groups):,} of {scramble.rows:,} rows read"
             tell(f"round {look}: {read}, {sum(active):,} of {len(groups):,} groups active")
 
@@ -73,9 +80,15 @@ def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
     return [group.state(everywhere=everywhere) for group in groups]
 
 
-def _look(group: Group, number: int) -> None:
-    for each in group.estimators:
-        each.look(number)
+def _rows_of(group: Group, target: int, goals: Goals) -> int:
+    """How many rows of a group are read next: of a small one all, which takes less time than another look."""
+    small = goals.rows is None and group.size <= min(_SMALL, _NEARLY * target)
+    return (group.size if small else target) - group.read
+
+
+def _look(group: Group, number: int, sides: Sequence[Sides]) -> None:
+    for each, mine in zip(group.estimators, sides, strict=True):
+        each.look(number, mine)
 
 
 @contextmanager

@@ -37,11 +37,9 @@ class RowLookup:
     def __init__(self, tables: RegisteredTables) -> None:
         self._tables = tables
 
-    def file_starts(self, manifest: Manifest, kinds: Kinds) -> npt.NDArray[np.int64] | None:
-        """Return the first id of each file that has rows; None if files do not say what Spark reads."""
-        if _plain(manifest, kinds) is None:
-            return None
-        return np.array([file.offset for file in _files(manifest)], np.int64)
+    def files(self, manifest: Manifest, kinds: Kinds) -> list[DataFile] | None:
+        """Return the files that have rows, by the ids of these; None if files do not say what Spark reads."""
+        return None if _plain(manifest, kinds) is None else _files(manifest)
 
     def of(
         self, manifest: Manifest, kinds: Kinds, values: Mapping[str, object], may: npt.NDArray[np.bool_] | None

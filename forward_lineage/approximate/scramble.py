@@ -6,7 +6,8 @@ The bitmap index of the thesis is a composition of two of them: which block has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,7 @@ BLOCK = 64
 #: Whole numbers up to here are their own doubles.
 _EXACT = 1 << 53
 _MOST_CELLS = 1 << 24
+_BATCH = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Numbers:
     """A column whose values are added up, in the order of the scramble.
 
     Attributes:
-        values: as doubles, 0 where NULL.
+        values: whole numbers as narrow as they are, others as doubles; 0 where NULL.
         there: 1 where there is a value, 0 where NULL; None: no row is NULL.
         low: the least value of the table.
         high: the greatest.
@@ -39,11 +41,15 @@ class Numbers:
 
     """
 
-    values: npt.NDArray[np.float64]
+    values: npt.NDArray[np.number]
     there: npt.NDArray[np.bool_] | None
     low: float
     high: float
     whole: bool
+
+    def at(self, positions: Places) -> npt.NDArray[np.float64]:
+        """Return the values at some positions as doubles, which they are exactly."""
+        return np.asarray(self.values[positions], np.float64)
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,6 @@ class Index:
     Attributes:
         columns: which ones, in lower case.
         values: for each cell the values, as they are in Python.
-        cell: of each position, shape (rows,).
         starts: where the positions of each cell begin in `positions`, shape (cells + 1,).
         positions: cell after cell, ascending in each.
 
@@ -61,7 +66,6 @@ class Index:
 
     columns: tuple[str, ...]
     values: list[tuple[object, ...]]
-    cell: Places
     starts: npt.NDArray[np.int64]
     positions: Places
 
@@ -78,14 +82,14 @@ class Scramble:
         manifest: the version of the table that was read.
         columns: by name in lower case, each an Arrow array in the order of the scramble.
         groups: the columns that rows may be grouped by, in lower case.
-        base_ids: the base row of each position, int64.
+        base_ids: the base row of each position, uint32 where that is enough.
 
     """
 
     manifest: Manifest
     columns: Mapping[str, pa.Array]
     groups: tuple[str, ...]
-    base_ids: npt.NDArray[np.int64]
+    base_ids: Places
     _answered: bool = field(default=False, init=False, repr=False)
     _codes: dict[str, tuple[Places, list[object]]] = field(init=False, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(init=False, repr=False)
@@ -113,12 +117,13 @@ class Scramble:
 
     def base_rows(self) -> RunsRelation:
         """Return the bijection: position → base row."""
-        return RunsRelation.from_pairs(np.arange(self.rows), self.base_ids)
+        return RunsRelation.from_pairs(np.arange(self.rows), self.base_ids.astype(np.int64))
 
     def positions_of(self, *columns: str) -> RunsRelation:
         """Return the index of groups as a relation: cell → positions."""
         index = self.index(tuple(columns))
-        return RunsRelation.from_pairs(index.cell, np.arange(self.rows))
+        cell = np.repeat(np.arange(len(index.values)), np.diff(index.starts))
+        return RunsRelation.from_pairs(cell, index.positions.astype(np.int64))
 
     def positions_of_blocks(self) -> RunsRelation:
         """Return the relation block → positions."""
@@ -167,24 +172,44 @@ class Scramble:
         return self._indexes[columns]
 
     def _indexed(self, columns: tuple[str, ...]) -> Index:
-        codes, parts = np.zeros(self.rows, np.int64), [self.codes(name) for name in columns]
+        parts = [self.codes(name) for name in columns]
         sizes = [len(values) for _, values in parts]
         if np.prod([float(size) for size in sizes]) > _MOST_CELLS:
             raise BadArgumentError(
                 f"{' and '.join(columns)} have too many combinations", instead="Group by columns with fewer values."
             )
-        for (each, _), size in zip(parts, sizes, strict=True):
-            codes = codes * size + each
-        present, cell = np.unique(codes, return_inverse=True)
+        present, cell = _numbered([codes for codes, _ in parts], sizes)
         named = []
         for (_, names), size in zip(reversed(parts), reversed(sizes), strict=True):
             present, code = np.divmod(present, size)
             named.append([names[each] for each in code.tolist()])
         values = list(zip(*reversed(named), strict=True))
-        cell = cell.astype(narrowest(max(len(values), 1)))
         positions: Places = np.empty(self.rows, np.uint32 if self.rows < 1 << 32 else np.int64)
         starts = by_group(cell, len(values), positions)
-        return Index(columns, values, cell, starts, positions)
+        return Index(columns, values, starts, positions)
+
+
+def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArray[np.int64], Places]:
+    """Which combinations occur, ascending, and for each row the place of its own among these."""
+    total, batches = math.prod(sizes), [slice(at, at + _BATCH) for at in range(0, parts[0].size, _BATCH)]
+
+    def combined(batch: slice) -> npt.NDArray[np.int64]:
+        found = parts[0][batch].astype(np.int64)
+        for codes, size in zip(parts[1:], sizes[1:], strict=True):
+            found *= size
+            found += codes[batch]
+        return found
+
+    occurs = np.zeros(total, np.bool_)
+    for batch in batches:
+        occurs[combined(batch)] = True
+    present = np.flatnonzero(occurs)
+    place = np.zeros(total, narrowest(max(present.size, 1)))
+    place[present] = np.arange(present.size)
+    cell = np.empty(parts[0].size, place.dtype)
+    for batch in batches:
+        cell[batch] = place[combined(batch)]
+    return present, cell
 
 
 def _in_order(codes: Places, values: list[object]) -> tuple[Places, list[object]]:
@@ -195,9 +220,11 @@ def _in_order(codes: Places, values: list[object]) -> tuple[Places, list[object]
     return place_of[codes], [values[place] for place in order]
 
 
-def random_order(rows: int) -> npt.NDArray[np.int64]:
+def random_order(rows: int) -> Places:
     """Return the numbers from 0 in random order: Fisher–Yates, from the entropy of the system."""
-    return np.random.default_rng().permutation(rows)
+    order = np.arange(rows, dtype=np.uint32 if rows < 1 << 32 else np.int64)
+    np.random.default_rng().shuffle(order)
+    return order
 
 
 def _as_numbers(name: str, column: pa.Array) -> Numbers:
@@ -208,11 +235,11 @@ def _as_numbers(name: str, column: pa.Array) -> Numbers:
     if not (whole or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Name a column of numbers.")
     there = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
-    values = column.cast(pa.float64(), safe=False) if not whole else column.cast(pa.int64())
+    values = column if whole else column.cast(pa.float64(), safe=False)
     array = values.fill_null(0).to_numpy(zero_copy_only=False)
     low, high = (float(each.as_py() or 0) for each in pc.min_max(values).values()) if len(array) else (0.0, 0.0)
     if not pa.types.is_floating(kind) and max(abs(low), abs(high)) * 10**parts > _EXACT:
         raise BadArgumentError(f"{name} has numbers of more than 15 digits", instead="Scramble a smaller number.")
     if not np.isfinite(array).all():
         raise BadArgumentError(f"{name} has NaN or infinity in it", instead="Scramble a column without them.")
-    return Numbers(np.ascontiguousarray(array, np.float64), there, low, high, whole)
+    return Numbers(np.ascontiguousarray(array), there, low, high, whole)

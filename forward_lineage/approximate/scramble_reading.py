@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812
 
-from forward_lineage.approximate.scramble import Scramble, random_order
+from forward_lineage.approximate.scramble import Places, Scramble, random_order
 from forward_lineage.approximate.table_columns import COMPARED, TableColumns
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from udafs.errors import BadArgumentError
+
+_CODES = {1: pa.int16(), 2: pa.int32(), 4: pa.int32(), 8: pa.int64()}  # signed, by the bytes of an unsigned type
 
 
 class ScrambleReader:
@@ -35,13 +39,32 @@ class ScrambleReader:
         kinds = self._columns.kinds(manifest, [*columns, *groups], "a scramble")
         for name in groups:
             _check_group(name, kinds[name.lower()].kind)
-        ids, read = self._columns.read(manifest, kinds)
+        shuffle = _Shuffle()
+        ids, shuffled = self._columns.read(manifest, kinds, shuffle)
         check_unchanged(self._spark, manifest)
-        order = random_order(ids.size)
-        taken = pa.array(order)
-        shuffled = {name: column.take(taken) for name, column in read.items()}
         grouped = tuple(dict.fromkeys(name.lower() for name in groups))
-        return Scramble(manifest, shuffled, grouped, ids[order])
+        if not ids.size or int(ids.max()) < 1 << 32:
+            ids = ids.astype(np.uint32)
+        return Scramble(manifest, shuffled, grouped, ids[shuffle.of(ids.size)])
+
+
+class _Shuffle:
+    """Puts columns of the same length in the same random order."""
+
+    def __init__(self) -> None:
+        self._order: Places | None = None
+
+    def of(self, rows: int) -> Places:
+        if self._order is None:
+            self._order = random_order(rows)
+        return self._order
+
+    def __call__(self, column: pa.Array) -> pa.Array:
+        taken = column.take(pa.array(self.of(len(column))))
+        if not pa.types.is_dictionary(taken.type):
+            return taken
+        most = narrowest(max(len(taken.dictionary), 1)).itemsize
+        return pa.DictionaryArray.from_arrays(taken.indices.cast(_CODES[most]), taken.dictionary)
 
 
 def _check_group(name: str, kind: T.DataType) -> None:

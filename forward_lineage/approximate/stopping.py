@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.bounds.interval import Interval
+from forward_lineage.approximate.estimates import BOTH, Sides
 
 _NULL = Interval(-math.inf, -math.inf)  # where NULL stands in an order: first of the least
 
@@ -66,6 +67,28 @@ class Goals:
     def certified(self, groups: Sequence[GroupState]) -> list[bool]:
         """Return for each group whether what is asked for is certain of it."""
         return [not left for left in self._unsure(groups)]
+
+    def sides(self, groups: Sequence[GroupState]) -> list[list[Sides]]:
+        """Return for each group and aggregate which ends of its interval could make the answer certain.
+
+        A group that seems to be over a threshold is over it for sure by its lower end; the upper one says nothing.
+        """
+        first = set(self.chosen(groups).wanted)
+        count = len(groups[0].estimates) if groups else 0
+        return [
+            [self._sides(aggregate, group, place in first) for aggregate in range(count)]
+            for place, group in enumerate(groups)
+        ]
+
+    def _sides(self, aggregate: int, group: GroupState, first: bool) -> Sides:
+        estimate, order = group.estimates[aggregate], self.order
+        ordered = order is not None and order.aggregate == aggregate
+        if estimate is None or aggregate in self.shown or (ordered and order is not None and order.limit is None):
+            return BOTH
+        needed = [estimate > each.value for each in self.having if each.aggregate == aggregate]
+        if ordered and order is not None:
+            needed.append(first is order.descending)
+        return any(needed), not all(needed)
 
     def _unsure(self, groups: Sequence[GroupState]) -> list[bool]:
         chosen = self.chosen(groups)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import types as T  # noqa: N812
 
@@ -29,6 +30,8 @@ COMPARED = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.StringType, T.
 _ADDED = (T.FloatType, T.DoubleType, T.DecimalType)
 #: Of these, files say what Spark reads. Days and texts may be of an old calendar, or be padded.
 _OF_FILES = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.BooleanType, T.FloatType, T.DoubleType)
+_CLOSE = 8  # times as many ids as rows
+Each = Callable[[pa.Array], pa.Array]
 _CHAR = re.compile(r"char\((\d+)\)")
 
 
@@ -97,21 +100,32 @@ class TableColumns:
                 )
         return found
 
-    def read(self, manifest: Manifest, kinds: Kinds) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
-        """The ids of all rows, and the columns in their order."""
+    def read(
+        self, manifest: Manifest, kinds: Kinds, each: Each = lambda column: column
+    ) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
+        """Return the ids of all rows, and the columns in their order.
+
+        Args:
+            manifest: of the table.
+            kinds: of the columns.
+            each: what is made of a column before the next one is read, so that not all of them are in memory whole.
+
+        """
         asked = {name: Asked(each.name, each.kind, key=False) for name, each in kinds.items()}
         plain = all(isinstance(each.kind, _OF_FILES) for each in kinds.values())
         if plain and (columns := files.as_they_stand(manifest, asked)):
             ids, rows = files.ids_by_position(manifest)
-            read = {name: _one(files.whole_column(manifest, *column)) for name, column in columns.items()}
+            read = {name: each(_one(files.whole_column(manifest, *column))) for name, column in columns.items()}
             if any(len(column) != rows for column in read.values()):
                 raise ChangedError(f"files of {manifest.name} have other rows than registered", instead="Ask again.")
             return np.arange(rows) if ids is None else ids, read
-        return self._computed(manifest, kinds)
+        return self._computed(manifest, kinds, each)
 
-    def _computed(self, manifest: Manifest, kinds: Kinds) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
+    def _computed(
+        self, manifest: Manifest, kinds: Kinds, each: Each
+    ) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
         """By Spark, in one job."""
-        items = [f"{quoted(each.name)} AS k{place}" for place, each in enumerate(kinds.values())]
+        items = [f"{quoted(column.name)} AS k{place}" for place, column in enumerate(kinds.values())]
         sql = f"SELECT {', '.join([ID, *items])} FROM {rows_of(self._tables.base_table(manifest))}"
         folder = self._home / "scrambles" / uuid.uuid4().hex
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -121,10 +135,10 @@ class TableColumns:
             read = {}
             for place, name in enumerate(kinds):
                 kind = pq.read_schema(written[0]).field(f"k{place}").type
-                read[name] = _one(files.column_of(written, f"k{place}", kind))
+                read[name] = each(_one(files.column_of(written, f"k{place}", kind)))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        if np.unique(ids).size < ids.size:
+        if not _distinct(ids):
             raise ChangedError(f"the ids of {manifest.name} are not unique any more", instead="Register it again.")
         return ids, read
 
@@ -134,7 +148,28 @@ def _width(field: T.StructField) -> int:
     return int(found[1]) if found else 0
 
 
+def _distinct(ids: npt.NDArray[np.int64]) -> bool:
+    """Whether no id occurs twice; ids that are close together are marked, which takes less than sorting them."""
+    if not ids.size or ids.min() < 0 or ids.max() > _CLOSE * ids.size:
+        return bool(np.unique(ids).size == ids.size)
+    seen = np.zeros(int(ids.max()) + 1, np.bool_)
+    seen[ids] = True
+    return int(np.count_nonzero(seen)) == ids.size
+
+
 def _one(column: pa.ChunkedArray) -> pa.Array:
+    """One array; whole numbers in the narrowest type that has them all."""
+    if pa.types.is_integer(column.type) and len(column):
+        column = column.cast(_narrowest(column))
     unified = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column
     found = unified.combine_chunks()
     return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+
+
+def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
+    low, high = (each.as_py() or 0 for each in pc.min_max(column).values())
+    for kind in (pa.int8(), pa.int16(), pa.int32()):
+        most = 1 << (kind.bit_width - 1)
+        if -most <= low and high < most:
+            return kind
+    return pa.int64()

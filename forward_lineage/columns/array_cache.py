@@ -137,13 +137,16 @@ class ArrayReader:
         folder: where.
         manifest: the name of the file that says what the others are.
 
+    Attributes:
+        folder: where.
+
     Raises:
         DamagedError: a file is missing, damaged, or reached through a link.
 
     """
 
     def __init__(self, folder: Path, manifest: str) -> None:
-        self._folder = folder
+        self.folder = folder
         try:
             data = unseal(bytes(self._bytes(manifest)), str(folder / manifest))
             contents = made(Contents, {name: value for name, value in data.items() if name != "format"})
@@ -170,15 +173,15 @@ class ArrayReader:
             kind = np.dtype(file.kind)
             data = self._bytes(file.name)
         except (OSError, TypeError) as error:
-            raise DamagedError(f"{self._folder / file.name} cannot be read: {error}", instead=_AGAIN) from None
+            raise DamagedError(f"{self.folder / file.name} cannot be read: {error}", instead=_AGAIN) from None
         whole = kind.kind in _KINDS and data.size == prod(file.shape) * kind.itemsize
         if not whole or _checksum(data) != file.checksum:
-            raise DamagedError(f"{self._folder / file.name} is damaged or cut short", instead=_AGAIN)
+            raise DamagedError(f"{self.folder / file.name} is damaged or cut short", instead=_AGAIN)
         return data.view(kind).reshape(file.shape)
 
     def _bytes(self, name: str) -> npt.NDArray[np.uint8]:
-        check_no_link(self._folder, name)
-        with os.fdopen(open_file(self._folder / name, os.O_RDONLY), "rb") as file:
+        check_no_link(self.folder, name)
+        with os.fdopen(open_file(self.folder / name, os.O_RDONLY), "rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 return np.zeros(0, np.uint8)
             return np.memmap(file, np.uint8, "r")

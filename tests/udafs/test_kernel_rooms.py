@@ -35,10 +35,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "joins": ("functions", "stages", "versions"),  # which side of a join is broadcast
     "granules": ("errors", "functions", "versions"),  # values that are their own ids, and back; granules of rows
     "ranges": ("errors",),  # ranges of a column: which a value is in, whether that is one of some
-    "files": (),  # files of tables on any file system that Hadoop knows: listed, footers read
+    "files": (),  # files of tables on any file system that Hadoop knows: listed, footers read; sealed JSON
+    "filters": (
+        "errors",
+        "files",
+        "functions",
+        "versions",
+    ),  # which tuples of values do not occur, in a table or a file: dl_may_occur, dl_may_be_in
     "scan": (
         "encodings",
         "errors",
+        "files",
         "functions",
         "ranges",
         "versions",
@@ -50,6 +57,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "encodings",
         "errors",
         "files",
+        "filters",
         "functions",
         "granules",
         "joins",

@@ -53,14 +53,15 @@ class Wager:
         self._bets = shares(size)
         self._longest = max(size // _SEGMENTS, _LEAST_SEGMENT)
         self._left, self._spent, self._kept = size, 0.0, 0.0
-        self._rows, self._found = 0, 0.0
+        self._rows, self._found, self._drops = 0, 0.0, False
         # For each different y of a segment: y, how often it occurs, the number of the segment.
         self._values, self._counts, self._segment = np.empty(0), np.empty(0), np.empty(0, np.int64)
-        # For each segment: how many rows the condition drops; some u, ascending; the most that a row is worth at each;
-        # the greatest slope, for u above all of these. Between two u the most is below a straight line, since it is
-        # the greatest of linear functions of u.
+        # For each segment: how many rows the condition drops; u at evenly spaced places, as the first, the last and how
+        # many steps there are to 1; the most that a row is worth at each; the greatest slope, for u above all of these.
+        # Between two u the most is below a straight line, since it is the greatest of linear functions of u.
         self._dropped, self._slopes = np.empty(0), np.empty(0)
-        self._places, self._worths = np.empty((0, _PLACES)), np.empty((0, _PLACES))
+        self._first, self._last, self._steps = np.empty(0), np.empty(0), np.empty(0)
+        self._worths, self._rows_of_worths = np.empty(0), np.empty(0, np.int64)
 
     def add(self, above: Floats, part: Floats | None = None) -> None:
         """Add rows that were drawn.
@@ -87,17 +88,25 @@ class Wager:
 
     def _add_worths(self, slopes: Floats, spent: Floats, places: Floats) -> None:
         worths = np.array([self._greatest(slopes * place - spent) for place in places]).T
-        self._worths = np.concatenate([self._worths, worths])
-        self._places = np.concatenate([self._places, np.tile(places, (len(worths), 1))])
+        count, width = len(worths), float(places[-1] - places[0])
+        self._worths = np.concatenate([self._worths, worths.ravel()])
+        self._first = np.concatenate([self._first, np.full(count, places[0])])
+        self._last = np.concatenate([self._last, np.full(count, places[-1])])
+        self._steps = np.concatenate([self._steps, np.full(count, (_PLACES - 1) / width if width > 0 else 0.0)])
+        self._rows_of_worths = np.arange(self._first.size) * _PLACES
         self._slopes = np.concatenate([self._slopes, self._greatest(slopes)])
 
     def _add_values(self, above: Floats, kept: Floats) -> None:
         first = self._dropped.size
         segment = np.arange(above.size) // self._longest
         self._dropped = np.concatenate([self._dropped, np.bincount(segment, 1 - kept)])
+        self._drops |= bool(self._dropped[first:].any())
         values, segment = above[kept > 0], segment[kept > 0]
-        order = np.lexsort((values, segment))
-        values, segment = values[order], segment[order]
+        if segment.size and segment[-1] == segment[0]:
+            values = np.sort(values)
+        else:
+            order = np.lexsort((values, segment))
+            values, segment = values[order], segment[order]
         new = np.ones(values.size, np.bool_)
         new[1:] = (values[1:] != values[:-1]) | (segment[1:] != segment[:-1])
         starts = np.flatnonzero(new)
@@ -128,13 +137,12 @@ class Wager:
 
     def _worth(self, u: float) -> Floats:
         """For each segment the most that a row of it is worth, if u is right."""
-        every = np.arange(self._dropped.size)
-        at = np.clip((self._places <= u).sum(axis=1) - 1, 0, _PLACES - 2)
-        first, last = self._places[every, at], self._places[every, at + 1]
-        low, high = self._worths[every, at], self._worths[every, at + 1]
-        step = np.divide(u - first, last - first, out=np.zeros_like(first), where=last > first)
-        between = low + (high - low) * np.clip(step, 0.0, 1.0)
-        return np.asarray(between + np.maximum(u - self._places[:, -1], 0.0) * self._slopes)
+        step = np.minimum(np.maximum((u - self._first) * self._steps, 0.0), _PLACES - 1.0)
+        before = np.minimum(step.astype(np.int64), _PLACES - 2)
+        at = self._rows_of_worths + before
+        low = self._worths[at]
+        between = low + (self._worths[at + 1] - low) * (step - before)
+        return np.asarray(between + np.maximum(u - self._last, 0.0) * self._slopes)
 
     # ------------------------------------------------------------ search
 
@@ -144,8 +152,10 @@ class Wager:
         if worth.min() <= 0:
             return math.inf
         won = np.log1p(share * (self._values / worth[self._segment] - 1))
-        lost = np.log1p(share * (u / worth - 1))
-        return float(np.dot(self._counts, won) + np.dot(self._dropped, lost)) - self._target
+        gain = float(np.dot(self._counts, won)) - self._target
+        if self._drops:
+            gain += float(np.dot(self._dropped, np.log1p(share * (u / worth - 1))))
+        return gain
 
     def _search(self, low: float, high: float) -> float:
         """Return the greatest u found between a limit that holds and one that cannot be refuted."""
@@ -187,13 +197,14 @@ class Wager:
     def _nearest_bet(self, u: float, mean: float) -> int:
         apart = mean - u
         share = u * apart / (self._variance(mean) + apart * apart) if apart else 0.0
-        return int(np.clip(round(math.log2(_FIRST_SHARE / share)) if share > 0 else 0, 0, self._bets.size - 1))
+        bet = round(math.log2(_FIRST_SHARE / share)) if share > 0 else 0
+        return min(max(bet, 0), self._bets.size - 1)
 
     def _guess(self, low: float, high: float) -> float:
         kept = max(float(self._counts.sum()), 1.0)
         part = self._left / (self._left + self._rows)
         width = math.sqrt(2 * self._target * self._variance(high) * part / kept) + high * self._target / (2 * kept)
-        return float(np.clip(high - width, low + (high - low) / 64, high - (high - low) / 64))
+        return min(max(high - width, low + (high - low) / 64), high - (high - low) / 64)
 
     def _variance(self, mean: float) -> float:
         return float(np.dot(self._counts, np.square(self._values - mean))) / max(float(self._counts.sum()), 1.0)

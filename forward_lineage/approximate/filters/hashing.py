@@ -89,8 +89,16 @@ def _bytes(value: object) -> bytes:
         number = math.nan if math.isnan(value) else value + 0.0  # one NaN, and one zero
         return b"f" + struct.pack("<d", number)
     if isinstance(value, Decimal):
-        sign, digits, exponent = value.normalize().as_tuple() if value else (0, (0,), 0)
-        return f"n{sign}{''.join(map(str, digits))}e{exponent}".encode()
+        return _decimal(value).encode()
     if isinstance(value, date):
         return f"d{(value - _EPOCH).days}".encode()
     return f"i{value}".encode() if isinstance(value, int) else b"s" + str(value).encode("utf-8", "surrogatepass")
+
+
+def _decimal(value: Decimal) -> str:
+    """Digits without zeros behind, and the exponent. `Decimal.normalize` would round as somebody's context says."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    number = "".join(map(str, digits)).lstrip("0")
+    short = number.rstrip("0")
+    return f"n{sign}{short}e{exponent + len(number) - len(short)}" if short else "n00e0"

@@ -123,7 +123,7 @@ def matched(
     ]
 
     def ids(row: int | None) -> npt.NDArray[np.int64]:
-        return scramble.base_ids[read if row is None else found.rows[row]]
+        return scramble.base_ids[read if row is None else found.rows[row]].astype(np.int64)
 
     return Matches(
         shown,

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+_PART = 5_500_000
+_SEED = 7
 #: So many rows has each table at size 1.
 ROWS = {"flights": 121_000_000, "taxi": 50_000_000, "police": 6_000_000}
 
 
 def table(name: str, size: float) -> pa.Table:
     """Return one of `ROWS`, at a part of its size; the same every time."""
+    return pa.concat_tables(parts(name, size))
+
+
+def parts(name: str, size: float) -> Iterator[pa.Table]:
+    """Yield the rows of a table, a few million at once."""
     make = {"flights": _flights, "taxi": _taxi, "police": _police}[name]
-    return make(int(ROWS[name] * size), np.random.default_rng(len(name)))
+    total = int(ROWS[name] * size)
+    for first in range(0, total, _PART):
+        yield make(min(_PART, total - first), np.random.default_rng([len(name), first]))
+
+
+def written(name: str, size: float, folder: Path) -> Path:
+    """Write a table as Parquet, a file for each part; returns the folder."""
+    place = folder / name
+    place.mkdir(parents=True)
+    for number, part in enumerate(parts(name, size)):
+        pq.write_table(part, place / f"part-{number:03}.parquet")
+    return place
 
 
 def _flights(rows: int, generator: np.random.Generator) -> pa.Table:
@@ -20,7 +42,8 @@ def _flights(rows: int, generator: np.random.Generator) -> pa.Table:
     airline = _skewed(29, rows, generator, 0.8)
     day = generator.integers(1, 8, rows)
     time = (generator.beta(2.2, 1.8, rows) * 2_359).astype(np.int64)
-    by_origin, by_airline = generator.normal(0, 3, 347), generator.normal(0, 2.5, 29)
+    settled = np.random.default_rng(_SEED)  # the same in all parts
+    by_origin, by_airline = settled.normal(0, 3, 347), settled.normal(0, 2.5, 29)
     usual = by_origin[origin] + by_airline[airline] + (day % 3) * 0.8 + time / 400
     late = generator.random(rows) < 0.2
     delay = np.where(late, generator.lognormal(3.3, 1.0, rows), generator.normal(-2, 4, rows)) + usual - 3

@@ -93,7 +93,7 @@ def _tried(name: str, of: Scramble, rows: pa.Table, sql: str, error: float | Non
         )
         answers[bounder] = answer
         shown.append(f"{bounder} {answer.rows_read:>10,} rows {answer.blocks_read:>8,} blocks {took:7.3f} s")
-    right = all(_right(answer, exact, sql) for answer in answers.values())
+    right = all(is_right(answer, exact, sql) for answer in answers.values())
     ratio = answers["betting"].rows_read / max(answers["bernstein+rt"].rows_read, 1)
     print(
         f"{name}  {'  '.join(shown)}  ratio {ratio:4.2f}  exact {seconds:6.3f} s  {'right' if right else 'WRONG'}",
@@ -102,7 +102,8 @@ def _tried(name: str, of: Scramble, rows: pa.Table, sql: str, error: float | Non
     return right, ratio
 
 
-def _right(answer: ApproximateAnswer, exact: list[dict[str, Any]], sql: str) -> bool:
+def is_right(answer: ApproximateAnswer, exact: list[dict[str, Any]], sql: str) -> bool:
+    """Tell whether an answer has the groups of the exact one, and its interval the exact value."""
     if "v" in answer.rows[0] if answer.rows else False:
         return bool(answer.rows[0]["v_low"] <= exact[0]["v"] <= answer.rows[0]["v_high"])
     keys = [name for name in (exact[0] if exact else {}) if name not in ("n",)]

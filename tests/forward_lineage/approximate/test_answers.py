@@ -13,9 +13,12 @@ import pyarrow as pa
 import pytest
 
 from forward_lineage.approximate import rounds
+from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.answer import ApproximateAnswer
+from forward_lineage.approximate.bounds.interval import Interval
 from forward_lineage.approximate.drawing import DrawnOrder
-from forward_lineage.approximate.estimates import BOUNDERS
+from forward_lineage.approximate.estimates import BOUNDERS, Sides
+from forward_lineage.approximate.stopping import Goals, GroupState
 from tests.forward_lineage.approximate.scrambled import ask, scramble
 from tests.tiers import every_day
 from udafs.errors import LineageError
@@ -138,6 +141,30 @@ def test_the_first_groups_are_apart_from_the_others(limit: int, down: str) -> No
     ranked = sorted(_means(), key=lambda name: _means()[name], reverse=down == "DESC")
     assert {row["origin"] for row in answer.rows} == set(ranked[:limit])
     assert answer.certified
+
+
+def test_only_ends_that_decide_are_looked_at() -> None:
+    """Of a group over its threshold the lower end decides; a goal that needs both, or shows the value, gets both."""
+    known = (Interval(0.0, 9.0), Interval(0.0, 9.0))
+    groups = [GroupState(9, False, True, estimates, known) for estimates in ((5.0, 5.0), (1.0, 1.0), (None, 3.0))]
+    over, under = Threshold(0, ">", 3.0), Threshold(0, "<", 6.0)
+    low, high, both, none = (True, False), (False, True), (True, True), (False, False)
+
+    def sides(
+        shown: tuple[int, ...] = (), having: tuple[Threshold, ...] = (), order: Order | None = None
+    ) -> list[Sides]:
+        return [each[0] for each in Goals(shown, None, True, None, having, order).sides(groups)]
+
+    assert sides(having=(over,)) == [low, high, both]
+    assert sides(having=(over, under)) == [both, high, both]
+    assert sides(shown=(0,), having=(over,)) == [both] * 3
+    first = Goals((), None, True, None, (), Order(1, (), True, 1)).sides(groups)
+    assert [each[1] for each in first] == [low, high, high]
+    last = Goals((), None, True, None, (), Order(1, (), False, 1)).sides(groups)
+    assert [each[1] for each in last] == [low, high, low]
+    assert sides(order=Order(0, (), False, None)) == [both] * 3
+    assert sides(order=Order(1, (), False, 1)) == [none, none, both]
+    assert Goals((), None, True, None, (), None).sides([]) == []
 
 
 def test_groups_are_in_order() -> None:

@@ -268,6 +268,20 @@ def test_a_histogram_of_so_many_rows_is_close() -> None:
     assert count < rows.size / 3
 
 
+def test_stage_three_pays_for_all_candidates_that_were_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which k were chosen depends on the rows that their histograms are made of; the thesis divides by k alone."""
+    levels = []
+
+    def noted(bars: int, rows: int, error: float, level: float) -> int:
+        levels.append(level)
+        return rows_to_reconstruct(bars, rows, error, level)
+
+    monkeypatch.setattr(histsim, "rows_to_reconstruct", noted)
+    of = scramble(_flights(), ["origin", "hour"])
+    assert _ask(of, target={0: 1, 1: 1, 2: 1, 3: 1}, confidence=0.94).candidates == 12
+    assert levels == pytest.approx([0.06 / 3 / 12] * 2)
+
+
 @pytest.mark.slow
 def test_few_scrambles_violate_what_is_promised() -> None:
     """The campaign in small: tests.bench.approximate.matching. A mutant that always stops at once is caught."""

@@ -1,10 +1,8 @@
 package org.apache.spark.sql.forwardlineage
 
 import java.io.IOException
-import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, InvalidPathException, LinkOption, NoSuchFileException, Paths}
 import java.nio.file.attribute.BasicFileAttributes
-import java.util.zip.CRC32
 
 import scala.jdk.CollectionConverters._
 
@@ -30,8 +28,6 @@ object ManifestFile {
   private val WithALog = 4 // of tables whose format gives the ids
   private val Newest = 5 // of copies whose rows have a key
   private val Elsewhere = "(?s)[A-Za-z][A-Za-z0-9+.-]*:/.*".r
-  private val Checksum = "(?s)(,\n \"checksum\": ([0-9]{1,10})\n\\}\n)$".r.unanchored
-  private val LongestChecksum = 40 // bytes
   private val Largest = 1L << 30 // bytes; three million files
 
   private val mapper = new ObjectMapper()
@@ -85,16 +81,7 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
           "so use the release that wrote it or register the table again.")
   }
 
-  private def checkBytes(): Unit = {
-    val start = math.max(0, bytes.length - LongestChecksum)
-    new String(bytes, start, bytes.length - start, ISO_8859_1) match {
-      case Checksum(ending, said) =>
-        val found = new CRC32
-        found.update(bytes, 0, bytes.length - ending.length)
-        if (found.getValue != said.toLong) damaged(s"its checksum is $said and that of its bytes ${found.getValue}")
-      case _ => damaged("it does not end with its checksum")
-    }
-  }
+  private def checkBytes(): Unit = SealedBytes.fault(bytes).foreach(damaged(_))
 
   private def placedFile(file: JsonNode, what: String): (String, PlacedFile) = {
     val plain = text(file, "path", what)

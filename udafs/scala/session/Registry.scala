@@ -282,6 +282,26 @@ object Registry {
         |       3
         |""".stripMargin),
     SqlFunction(
+      "dl_may_occur",
+      None,
+      DlMayOccur.of,
+      classOf[DlMayOccur],
+      "predicate_funcs",
+      "_FUNC_(filter, value, ...) - Returns whether a tuple of values may occur in the version of a table that a filter is of: " +
+        "`false` is proven. `filter` is the path of lineage.membership(...), with a value for each of its columns; NULL stands for any.",
+      """      > SELECT * FROM probes WHERE _FUNC_('lineage_home/filters/3f2a0c91b7e54d68/1c9e', hour, origin);
+        |""".stripMargin),
+    SqlFunction(
+      "dl_may_be_in",
+      None,
+      DlMayBeIn.of,
+      classOf[DlMayBeIn],
+      "predicate_funcs",
+      "_FUNC_(filter, _metadata, value, ...) - Returns whether a tuple of values may occur in a file: `false` is proven, and a " +
+        "file that the filter does not know, or that has changed, may have any.",
+      """      > SELECT * FROM flights WHERE origin = 'LAX' AND _FUNC_('lineage_home/filters/3f2a0c91b7e54d68/1c9e', _metadata, NULL, 'LAX');
+        |""".stripMargin),
+    SqlFunction(
       "dl_encoding",
       Some(1),
       arguments => DlEncoding(widened(arguments.head, BinaryType)),
