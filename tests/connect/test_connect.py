@@ -14,7 +14,8 @@ from tests.connect.client import Client
 from tests.connect.server import Server
 from tests.markdown_pages import blocks_of
 from tests.structure import REPOSITORY
-from tests.updates.elsewhere import updated
+from tests.tiers import every_day
+from tests.updates.elsewhere import RESULTS, updated
 
 pytestmark = [
     pytest.mark.slow,
@@ -74,11 +75,12 @@ def test_one_home_through_both_doors(spark: SparkSession, client: Client, tpch: 
     assert client.call(asking.questions, tmp_path) == asking.questions(spark.newSession(), tmp_path)
 
 
-def test_an_update(spark: SparkSession, client: Client, tmp_path: Path) -> None:
-    there, other = client.call(updated, tmp_path / "there")
+@pytest.mark.parametrize("names", every_day([tuple(RESULTS), ("by_town", "at_home")], [("by_town", "at_home")]))
+def test_an_update(spark: SparkSession, client: Client, tmp_path: Path, names: tuple[str, ...]) -> None:
+    there, other = client.call(updated, tmp_path / "there", names)
     assert other == []
-    assert there == updated(spark, tmp_path / "here")[0]
-    assert {way for way, _ in there.values()} == {"untouched", "partly"}
+    assert there == updated(spark, tmp_path / "here", names)[0]
+    assert "partly" in {way for way, _ in there.values()}
 
 
 def test_what_people_look_at(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
