@@ -14,7 +14,6 @@ from tests.connect.client import Client
 from tests.connect.server import Server
 from tests.markdown_pages import blocks_of
 from tests.structure import REPOSITORY
-from tests.tiers import every_day
 from tests.updates.elsewhere import RESULTS, updated
 
 pytestmark = [
@@ -75,7 +74,7 @@ def test_one_home_through_both_doors(spark: SparkSession, client: Client, tpch: 
     assert client.call(asking.questions, tmp_path) == asking.questions(spark.newSession(), tmp_path)
 
 
-@pytest.mark.parametrize("names", every_day([tuple(RESULTS), ("by_town", "at_home")], [("by_town", "at_home")]))
+@pytest.mark.parametrize("names", [("by_town", "at_home"), pytest.param(tuple(RESULTS), marks=pytest.mark.long)])
 def test_an_update(spark: SparkSession, client: Client, tmp_path: Path, names: tuple[str, ...]) -> None:
     there, other = client.call(updated, tmp_path / "there", names)
     assert other == []
