@@ -110,8 +110,9 @@ def _order(cells: Mapping[str, CellUse], symbols: Symbols, waiting: set[str], to
     setters = {name for cell in cells.values() for name in cell.dead}
     time = 1 + max((symbol.changed for symbol in now.known.values()), default=0)
     time = max(time, 1 + max((cell.ran for cell in cells.values()), default=0))
+    old = now.stale().keys()
     while waiting and len(order) < len(cells):
-        stale = now.stale().keys() & setters
+        stale = old & setters
         ready = [key for key in waiting if not cells[key].live & stale]
         needed = frozenset[str]().union(*(cells[key].live & stale for key in waiting))
         helpers = [key for key, cell in cells.items() if key not in order and cell.dead & needed]
@@ -123,9 +124,10 @@ def _order(cells: Mapping[str, CellUse], symbols: Symbols, waiting: set[str], to
             now.computed(name, time, now.known[name].parents, choice)
         cells[choice] = replace(cells[choice], ran=time)
         time += 1
+        old = now.stale().keys()
         waiting = {
             key
             for key, cell in cells.items()
-            if key not in order and (key in told or cell.live & now.stale().keys() or _changed_since(cell, now))
+            if key not in order and (key in told or cell.live & old or _changed_since(cell, now))
         }
     return tuple(order)

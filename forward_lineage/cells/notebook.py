@@ -24,6 +24,7 @@ _HIDDEN = frozenset(("In", "Out", "exit", "quit", "get_ipython", "open"))
 _MENTIONED, _OTHERS = 5_000, 200  # elements that are looked at of a value that a cell mentions, or does not
 _OTHER_NAMES = 50  # containers that are looked at though the cell does not mention them
 _CONTAINERS = (list, dict, set, tuple)
+_INERT = (bool, int, float, complex, str, bytes, range)
 
 
 @dataclass
@@ -55,6 +56,7 @@ class _Before:
 
     cell: Cell
     ids: dict[str, int]
+    code: frozenset[str]
     prints: dict[str, Print] = field(default_factory=dict)
 
 
@@ -93,6 +95,7 @@ class Notebook:
         self._time = 0
         self._running: _Before | None = None
         self._prints: dict[str, tuple[int, int, Print]] = {}  # of after the last cell: id of the value, budget, print
+        self._flows: dict[str, CellFlow] = {}  # of sources, as long as no value changes that may hold code
 
     # ------------------------------------------------------------ a cell runs
 
@@ -114,10 +117,10 @@ class Notebook:
         tree = ast.parse(source)
         stale = self.symbols.stale().keys()
         values = RuntimeValues(self._names)
-        used = flow_of(tree, values).live & stale if stale else frozenset[str]()
+        used = self._flow(source, values).live & stale if stale else frozenset[str]()
         cell, now = Cell(key, key, source, _mentioned(tree)), self._tracked()
         ids = {name: id(value) for name, value in now.items()}
-        self._running = _Before(cell, ids, self._prints_of(cell, now, values))
+        self._running = _Before(cell, ids, _with_code(now), self._prints_of(cell, now, values))
         return used
 
     def end(self, title: str = "", *, failed: bool = False, reads_data: bool = False) -> None:
@@ -174,8 +177,14 @@ class Notebook:
         order = [self.cells[key] for key in self.highlights().rerun]
         return [cell for cell in order if self._use(cell, values).dead & wanted]
 
+    def _flow(self, source: str, values: RuntimeValues) -> CellFlow:
+        """Analyse a source, or know it: a warning asks for those of all cells, each a millisecond."""
+        if source not in self._flows:
+            self._flows[source] = flow_of(ast.parse(source), values)
+        return self._flows[source]
+
     def _use(self, cell: Cell, values: RuntimeValues) -> CellUse:
-        flow = flow_of(ast.parse(cell.source), values)
+        flow = self._flow(cell.source, values)
         live = flow.live | {data_of(cell.key)} if cell.reads_data else flow.live
         return CellUse(live, flow.dead, cell.ran)
 
@@ -183,7 +192,12 @@ class Notebook:
 
     def _note(self, before: _Before, values: RuntimeValues, *, failed: bool) -> None:
         cell, now = before.cell, self._tracked()
-        flow = flow_of(ast.parse(cell.source), values)
+        code = before.code | _with_code(now)
+        if any(before.ids.get(name) != (id(now[name]) if name in now else None) for name in code):
+            self._flows = {}
+        if any(name.startswith("_") for name in cell.mentioned):  # names that are not tracked
+            self._flows = {}
+        flow = self._flow(cell.source, values)
         self._prints = {}
         after = self._prints_of(cell, now, values, after=True)
         self.symbols.forget([name for name in before.ids if name not in now])
@@ -195,6 +209,8 @@ class Notebook:
                 continue
             parents = self._parents(name, flow, cell)
             equal = was is not None and was == made and tells(was)
+            if same and not _holds_no_code(value):
+                self._flows = {}
             if same and name not in flow.dead:
                 self.symbols.touched(name, self._time, parents, cell.key)
                 in_place.append((value, parents))
@@ -254,6 +270,15 @@ def _mentioned(tree: ast.Module) -> frozenset[str]:
 
 def _is_hidden(name: str) -> bool:
     return name.startswith("_") or name in _HIDDEN
+
+
+def _with_code(names: dict[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, value in names.items() if not _holds_no_code(value))
+
+
+def _holds_no_code(value: Any) -> bool:
+    """Return whether calls with a value run nothing of the notebook's own."""
+    return isinstance(value, _INERT) or type(value).__module__.partition(".")[0] in ("numpy", "pandas", "pyarrow")
 
 
 def _are_one(value: Any, other: Any) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
@@ -16,6 +16,7 @@ from forward_lineage.session.array_calls import array_of_result, arrays_of, is_a
 from forward_lineage.session.components import Parts
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.settings import settings_in_force
+from forward_lineage.spark.watched_frames import watched_frames
 from forward_lineage.steps.looking import SavedRows, place_of
 from forward_lineage.steps.shelf import Record
 from forward_lineage.steps.step import Step
@@ -193,6 +194,10 @@ class RowsOfSteps:
             if all(each.way is not Way.LEFT for each in done):
                 return record, "; ".join(f"brought up to date, {each.way}: {each.why}" for each in done)
         return None, ""
+
+    def watched(self) -> AbstractContextManager[Sequence[str]]:
+        """Watch this thread for calls that take rows out of DataFrames."""
+        return watched_frames()
 
     def holds(self, record: Record) -> bool:
         """Tell whether the rows of a record are there and depend on what is still so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import uuid4
@@ -77,6 +78,10 @@ class Rows(Protocol):
         """
         ...
 
+    def watched(self) -> AbstractContextManager[Sequence[str]]:
+        """Watch this thread for a step that makes a query; what it reads on its way is in the sequence afterwards."""
+        ...
+
     def holds(self, record: Record) -> bool:
         """Tell whether what the rows of a record depend on is what it was, and they are still there."""
         ...
@@ -103,6 +108,7 @@ class Looked:
         identity: of its code, parameters and inputs; None if an input of it must be computed first.
         record: of its result, if there is one that holds.
         code: its identity without inputs, by which changes during the run show.
+        refused: why a result of this identity was not kept when it was computed last; empty if none was refused.
 
     """
 
@@ -113,6 +119,7 @@ class Looked:
     code: Identity
     identity: Identity | None = None
     record: Record | None = None
+    refused: str = ""
 
     @property
     def key(self) -> str | None:
@@ -168,7 +175,8 @@ class Look:
         if each.identity.reasons:
             return "; ".join(each.identity.reasons)
         if each.record is None:
-            return "its code, parameters or inputs are new, or its tables have changed"
+            new = "its code, parameters or inputs are new, or its tables have changed"
+            return f"its result could not be kept: {each.refused}" if each.refused else new
         return "its result is not kept" if not each.record.is_kept else "that costs less than loading it"
 
 
@@ -231,7 +239,12 @@ class Looker:
         also = (f"step {each.step.name}", f"returns {each.step.returns}")
         found = identity_of(each.step.function, each.parameters, {**keys, **tables}, pure=each.step.pure, also=also)
         each.identity = _by_chance(found) if each.step.chance else found
-        each.record = self._record(each) if each.identity.digest else None
+        if each.identity.digest:
+            known = self._shelf.asked(each.identity.digest)
+            each.record = self._record(each, [record for record in known if not record.refused])
+            each.refused = next((record.refused for record in known if record.refused), "")
+        else:
+            each.record = None
 
     def _version(self, step: str, table: str) -> str | None:
         try:
@@ -242,10 +255,8 @@ class Looker:
                 instead="Give it to the run, give it a default, or register the table.",
             ) from None
 
-    def _record(self, each: Looked) -> Record | None:
-        assert each.identity is not None
-        found = self._shelf.asked(each.identity.digest or "")
-        holding = [record for record in found if each.step.returns == "value" or self._rows.holds(record)]
+    def _record(self, each: Looked, known: Iterable[Record]) -> Record | None:
+        holding = [record for record in known if each.step.returns == "value" or self._rows.holds(record)]
         return max(holding, key=lambda record: record.is_kept, default=None)
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -160,7 +160,12 @@ class Run:
     def _compute(self, each: Looked) -> None:
         arguments = {name: self._argument(each, name) for name in each.step.reads}
         begun = time.perf_counter()
-        value = each.step.function(**arguments)
+        watched = self._rows.watched() if each.step.returns == "query" else nullcontext(())
+        with watched as taken:
+            value = each.step.function(**arguments)
+        if taken:
+            said = f"it calls {taken[0]} to make its query, and nobody watches what that reads"
+            self._doubts.setdefault(each.step.name, said)
         self._look_at_value(each, value, arguments)
         if each.step.returns == "value":
             self._keep_value(each, value, begun)
@@ -216,7 +221,7 @@ class Run:
             self._held[name] = Held(form, data, value=None if form else value)
             refused = self._may_not_be_kept(each)
             if refused or each.key is None:
-                self.reasons[name] += f"; not kept: {refused}"
+                self._refuse(each, refused, compute)
                 return
             record = Record(name, each.key, {}, compute, load, len(data))
             if not form:
@@ -247,7 +252,7 @@ class Run:
                 self.reasons[name] += f"; {saved.told}"
             refused = refused or self._may_not_be_kept(each) or saved.reason
             if refused:
-                self.reasons[name] += f"; not kept: {refused}"
+                self._refuse(each, refused, compute)
                 if name not in self._targets:
                     self._for_now.append(saved.place)
                 return
@@ -267,6 +272,13 @@ class Run:
                 self._shelf.keeping.hold(record.key, size=record.size, saves=compute - load)
             each.record = record
             self._shelf.keep(record)
+
+    def _refuse(self, each: Looked, why: str | None, compute: int) -> None:
+        """Say why a result is not kept; also the next time, if its identity does not say so."""
+        name, known = each.step.name, each.identity
+        self.reasons[name] += f"; not kept: {why}"
+        if why and name in self._doubts and known is not None and known.digest:
+            self._shelf.note(Record(name, known.digest, compute=compute, refused=why))
 
     def _earlier(self, name: str) -> list[Record]:
         """Return the kept rows that a step has of other states, the last ones first."""

@@ -42,6 +42,7 @@ class Record:
         form: how the value is kept, or ``"rows"``; empty if only its costs are known.
         place: of rows, the name of the saved result.
         at: when it was written, in seconds since 1970.
+        refused: why the result cannot stand for its step another time; empty if it can.
 
     """
 
@@ -54,6 +55,7 @@ class Record:
     form: str = ""
     place: str = ""
     at: int = 0
+    refused: str = ""
 
     @property
     def key(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from forward_lineage.steps.looking import SavedRows, place_of
@@ -43,6 +44,9 @@ class LittleStore:
         self.places[place] = eval(query, {"sum": sum, "sorted": sorted}, {**self.tables, **self.places})
         self.queries.append(query)
         return SavedRows(place, 8 * len(self.places[place]), {"tables": read})
+
+    def watched(self) -> AbstractContextManager[Sequence[str]]:
+        return nullcontext(())
 
     def holds(self, record: Record) -> bool:
         its = record.environment.get("tables", {})

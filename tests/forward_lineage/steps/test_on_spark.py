@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from forward_lineage import ForwardLineage, step
 from forward_lineage.arrays import TrackedArray
-from forward_lineage.session.step_rows import StepRows
+from forward_lineage.session.step_rows import RowsOfSteps, StepRows
+from forward_lineage.spark.watched_frames import watched_frames
 from forward_lineage.steps import running
 from forward_lineage.steps.pipeline import Outcome
+from forward_lineage.steps.shelf import Shelf
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
 LEAST = 1
@@ -82,7 +88,30 @@ def above(drawn: float) -> object:
     return drawn
 
 
+@step(returns="query")
+def above_drawn(sales: StepRows) -> object:
+    drawn = sales.frame().selectExpr("40 * rand() AS r").agg({"r": "max"})
+    return sales.frame().filter(f"amount > {drawn.first()[0]}")  # type: ignore[index]
+
+
+@step(returns="query")
+def above_drawn_by_pandas(sales: StepRows) -> object:
+    drawn = sales.frame().selectExpr("40 * rand() AS r").toPandas()
+    return sales.frame().filter(f"amount > {drawn.iloc[0, 0]}")
+
+
+@step(returns="query")
+def only_built(sales: StepRows) -> object:
+    frame = sales.frame()
+    wide = frame.withColumn("twice", sf.col("amount") * 2).transform(lambda each: each.dropna().distinct())
+    joined = wide.alias("a").join(frame.select("t_id").alias("b"), "t_id").where(sf.col("twice") > len(frame.columns))
+    return joined.groupBy("item").agg(sf.count("*").alias("n"), sf.max("twice").alias("most"))
+
+
 STEPS = (
+    above_drawn,
+    above_drawn_by_pandas,
+    only_built,
     per_pair,
     weights,
     heaviest,
@@ -161,6 +190,35 @@ def test_rows_are_brought_up_to_date_where_their_query_allows_it(sold: ForwardLi
     assert sorted(again["per_item"].rows()) == [("binder", 40), ("pencil", 80)]
 
 
+class KilledError(BaseException):
+    """The process is not there any more."""
+
+
+@pytest.mark.parametrize("at", ["give_up", "keep"])
+def test_a_kill_between_an_update_and_its_record_leaves_nothing_stale(
+    sold: ForwardLineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """The rows are updated in the store, and the steps know only the version before; or of none."""
+    first = run(sold, "per_pair", "per_item")
+    add(sold, tmp_path, "(3, 'pencil', 50)")
+    sold.refresh("sales")
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+
+        def killed(*_: object, **__: object) -> None:
+            for of, name in ((Shelf, "_put"), (RowsOfSteps, "drop")):  # from now on nothing is written
+                patch.setattr(of, name, killed)
+            raise KilledError
+
+        patch.setattr(Shelf, at, killed)
+        run(sold, "per_pair", "per_item")
+    assert sold._parts.library.get(first["per_item"].name).version == 2, "the update was done"
+    after = run(sold, "per_pair", "per_item")
+    assert done(after)["per_item"] == "compute"
+    assert sorted(after["per_item"].rows()) == sorted(after["per_pair"].rows()) == [("binder", 40), ("pencil", 80)]
+    assert sorted(sold.backward_ids(after["per_pair"].name, where="item = 'pencil'", table="sales")) == [1, 2]
+
+
 def test_rows_of_results_that_are_behind_are_not_touched(sold: ForwardLineage, tmp_path: Path) -> None:
     """A run of steps must not bring results up to date that are no steps' own."""
     sold.save("SELECT item, amount FROM sales WHERE amount > 35", "steps_own")
@@ -199,6 +257,56 @@ def test_what_spark_leaves_open_runs_again_and_says_why(sold: ForwardLineage) ->
     first, again = run(sold, "above"), run(sold, "above")
     assert first["above"] != again["above"]
     assert "computes with the frame of sales" in again.reasons["drawn"]
+
+
+def test_a_query_made_of_rows_that_were_collected_is_not_kept(sold: ForwardLineage) -> None:
+    """The digest of the step says nothing of them: only that it has a frame."""
+    for name, said in (("above_drawn", "DataFrame.first"), ("above_drawn_by_pandas", "toPandas")):
+        assert "its code, parameters or inputs are new" in sold.pipeline(*STEPS).explain(name)
+        assert said in run(sold, name).reasons[name]
+        assert said in sold.pipeline(*STEPS).explain(name)
+        assert done(run(sold, name)) == {name: "compute"}
+    assert "; kept: " in (found := run(sold, "only_built").reasons["only_built"]), found
+    assert done(run(sold, "only_built")) == {"only_built": "load"}
+
+
+BUILDS: dict[str, Callable[[DataFrame], object]] = {
+    "conditions": lambda frame: frame.filter("n > 1").where(sf.col("n").isin(1, 2)).limit(3),
+    "groups": lambda frame: (frame.groupBy("n").count(), frame.rollup("n").agg(sf.sum("n")), frame.groupBy().max("n")),
+    "columns": lambda frame: (frame.columns, frame.schema, frame["n"], frame.n, repr(frame)),
+    "functions": lambda frame: frame.select(sf.when(frame.n > 1, 2), sf.udf(lambda n: n, "int")("n"), sf.expr("n + 1")),
+    "a function over frames": lambda frame: frame.transform(lambda each: each.na.fill(0).orderBy(sf.desc("n"))),
+}
+TAKES: dict[str, Callable[[DataFrame], object]] = {
+    "DataFrame.collect": lambda frame: frame.collect(),
+    "DataFrame.count": lambda frame: frame.groupBy("n").count().count(),
+    "DataFrame.describe": lambda frame: frame.describe(),
+    "DataFrame.first": lambda frame: frame.transform(lambda each: each.filter(f"n > {each.first()[0]}")),  # type: ignore[index]
+    "DataFrame.sample": lambda frame: frame.sample(0.5),
+    "DataFrameStatFunctions.corr": lambda frame: frame.stat.corr("n", "n"),
+    "SparkSession.sql": lambda frame: frame.sparkSession.sql("SELECT 1"),
+    "JavaMember.__call__": lambda frame: frame._jdf.isEmpty(),  # type: ignore[operator]
+}
+
+
+def test_what_a_query_is_made_of_shows(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT * FROM VALUES (1), (2) AS t(n)")
+    for name, build in BUILDS.items():
+        with watched_frames() as taken:
+            build(frame)
+        assert not taken, name
+    for name, take in TAKES.items():
+        with watched_frames() as taken:
+            take(frame)
+        assert taken == [name]
+    profiler = lambda *_: None  # noqa: E731
+    sys.setprofile(profiler)
+    try:
+        with watched_frames() as taken:
+            frame.filter("n > 1")
+        assert taken and sys.getprofile() is profiler
+    finally:
+        sys.setprofile(None)
 
 
 def test_what_is_no_query_and_no_table_is_refused(sold: ForwardLineage) -> None:
