@@ -94,7 +94,10 @@ def _small_query(chance: random.Random) -> Statement:
 def query_in_parts(chance: random.Random) -> Statement:
     """Return a query of a class that a rule for parts of results knows, each class as often as the others."""
     shape = chance.choice(
-        ["rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"]
+        [
+            *("rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"),
+            *("in FROM", "in FROM"),
+        ]
     )
     if shape == "limit":
         select = _select(chance, chance.choice(["rows", "distinct", "group", "having"]), joins=_joins(chance))
@@ -106,7 +109,35 @@ def query_in_parts(chance: random.Random) -> Statement:
         kinds = [chance.choice(["rows", "group"]) for _ in range(2)]
         left, right = (_select(chance, kind, two_integers=True, joins=_joins(chance)) for kind in kinds)
         return Statement(Query(SetOp(shape, left, right, all=shape == "UNION" and chance.random() < 1 / 3)))
+    if shape == "in FROM":
+        return _with_groups_in_from(chance)
     return Statement(Query(_select(chance, shape, joins=_joins(chance))))
+
+
+def _with_groups_in_from(chance: random.Random) -> Statement:
+    """Groups of groups, groups that are joined or filtered, by FROM or WITH; some read twice, as the largest of all."""
+    inner = _select(
+        chance, chance.choice(["group", "having", "distinct", "rows"]), two_integers=True, joins=_joins(chance)
+    )
+    if len(inner.items) == 1:
+        inner = replace(inner, items=(inner.items[0], Item(Lit(1), "k2")))
+    named = chance.random() < 1 / 2
+    source: Rel = Table("w", "d") if named else Derived(Query(inner), "d")
+    key, number = Col("k1", "d"), Col("k2", "d")
+    if chance.random() < 1 / 3:
+        other = chance.choice(sorted(SCHEMAS))
+        on = Op("=", key, Col(chance.choice(_INTS[other]), "y"))
+        source = Join(chance.choice(["INNER", "INNER", "LEFT", "SEMI", "ANTI"]), source, Table(other, "y"), on)
+    where = _compared(chance, number) if chance.random() < 1 / 3 else None
+    if named and chance.random() < 1 / 2:
+        most = Select((Item(Agg(chance.choice(["max", "min"]), (Col("k2", "e"),)), "one"),), Table("w", "e"))
+        where = Op(chance.choice(["=", ">=", "<="]), number, Scalar(Query(most)))
+    if chance.random() < 1 / 2:
+        items, group = (Item(number, "k1"), Item(Agg("count", (key,)), "k2")), GroupBy((number,))
+        outer = Select(items, source, where=where, group=group)
+    else:
+        outer = Select((Item(key, "k1"), Item(number, "k2")), source, where=where)
+    return Statement(Query(outer, ctes=(Cte("w", Query(inner)),) if named else ()))
 
 
 def _joins(chance: random.Random) -> Sequence[str]:
@@ -141,7 +172,8 @@ def _select(
         case "distinct":
             return Select((Item(value, "k1"),), source, where=where, distinct=True)
         case "group" | "having":
-            having = Op(chance.choice([">", "<="]), number, Lit(1)) if shape == "having" else None
+            least = _largest(chance) if chance.random() < 1 / 4 else Lit(1)
+            having = Op(chance.choice([">", "<="]), number, least) if shape == "having" else None
             if shape == "group" and chance.random() < 1 / 8:  # a key that does not tell all its groups apart
                 value_of_key = Func("coalesce", (value, Lit(1)))
                 return Select(
@@ -205,6 +237,13 @@ def _subquery(chance: random.Random, name: str) -> Expr:
             select = Select((Item(inner, "one"),), table, where=where, group=group, having=having)
             return InQuery((outer,), Query(select), negated)
     return Op(">=", outer, Scalar(Query(Select((Item(Agg("max", (inner,)), "one"),), table))))
+
+
+def _largest(chance: random.Random) -> Expr:
+    """One value of a table that no row around it is asked for."""
+    other = chance.choice(sorted(SCHEMAS))
+    value = Agg(chance.choice(["max", "min", "count"]), (Col(chance.choice(_INTS[other]), "z"),))
+    return Scalar(Query(Select((Item(value, "one"),), Table(other, "z"))))
 
 
 def _compared(chance: random.Random, column: Expr) -> Expr:

@@ -36,9 +36,8 @@ from forward_lineage.store.updating import (
 )
 from forward_lineage.store.updating.growing_groups import growing, grown
 from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, key_column
+from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError, Probe, key_column
 from forward_lineage.store.updating.replacement_rules import (
-    KEYS,
     Added,
     Keyed,
     is_each_once,
@@ -46,6 +45,7 @@ from forward_lineage.store.updating.replacement_rules import (
     replacement,
     without_limit,
 )
+from forward_lineage.store.updating.sources_in_parts import Source
 from forward_lineage.store.updating.touched_rows import before, both, telling_probes
 from tests.oracle.algebra import BaseTable, Database, Statement, Value
 from tests.oracle.comparison import AnnotatedRow, shown
@@ -100,6 +100,8 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "tables that are read once": lambda: patch.object(hidden_keys, "_is_read_once", lambda *_: True),
     "keys of all sides": lambda: patch.object(hidden_keys, "join_form", lambda *_: "INNER"),
     "partitions of rows that went": lambda: patch.object(replacement_rules, "_needs_old_rows", lambda *_: False),
+    "parts of queries in FROM": nullcontext,
+    "values in HAVING": lambda: patch.object(touched_rows, "_differs", lambda *_: exp.false()),
     "keys of partitions": lambda: patch.object(replacement_rules, "_in_each", lambda *_: True),
 }
 #: Those that matter only where old rows are at hand. The others are tried where they are not.
@@ -112,7 +114,7 @@ _NEED_OLD_ROWS = {
         "values that may be equal",
         "keys of partitions",
     ),
-    *("tables that are read once", "keys of all sides"),
+    *("tables that are read once", "keys of all sides", "parts of queries in FROM", "values in HAVING"),
 }
 #: What is in the text of queries that tell, for rules which few queries need.
 _TELLS = {
@@ -123,6 +125,8 @@ _TELLS = {
     "counted twice": "GROUP BY",
     "tables that are read once": r"^SELECT (?!x\.|y\.).* FROM (\w+) AS x .*JOIN \1 AS y.*GROUP BY",
     "keys of all sides": r"^SELECT (?!x\.|y\.).*(LEFT|RIGHT|FULL) .*GROUP BY y",
+    "parts of queries in FROM": r"(WITH|FROM) .*\(SELECT.*GROUP BY.*\) ",
+    "values in HAVING": r"HAVING.*SELECT",
     "groups of sets": "GROUP BY.*(INTERSECT|EXCEPT)|(INTERSECT|EXCEPT).*GROUP BY",
 }
 _SAID_AFTER = 1000
@@ -237,11 +241,11 @@ def _finds_rows(case: Case, probe: Probe, spoilt: str = "") -> bool:
     return bool(_asked(case, probe, spoilt))
 
 
-def _asked(case: Case, probe: Probe, spoilt: str = "") -> list[tuple[Value, ...]]:
+def _asked(case: Case, probe: Probe, spoilt: str = "", sources: Sequence[Source] = ()) -> list[tuple[Value, ...]]:
     """What a probe gives."""
     if spoilt == "rows that went":
         probe = replace(probe, both=False)
-    answers = Answers(case, probe)
+    answers = Answers(case, probe, sources=_known(case, sources, spoilt))
     try:
         return answers.rows(probe.sql)
     except _CANNOT_BE_ASKED:  # perhaps it mentions the query around it
@@ -329,17 +333,29 @@ def _keyed(case: Case, keyed: Keyed, untouched: Counter[AnnotatedRow], spoilt: s
     if spoilt == "keys that were":
         keys = set()
     for probe in keyed.probes if spoilt != "keys that came" else ():
-        keys |= set(_asked(case, probe, spoilt))
+        keys |= set(_asked(case, probe, spoilt, keyed.sources))
     stays = untouched if keyed.hidden else case.saved
     kept = Counter({row: count for row, count in stays.items() if not keys & of_row(row)})
     words = [word for word in ("HAVING", "UNION", "INTERSECT", "EXCEPT") if f" {word} " in keyed.sql]
     what = " ".join([keyed.what, *words, *(["by hidden keys"] if keyed.hidden else [])])
+    if keyed.sources:
+        what += " with groups in FROM"
     if not keys:
         return what, kept, Counter()
     return what, kept, Counter(Answers(case, keys=keys).rows(keyed.sql))
 
 
 Keys = set[tuple[Value, ...]]
+KnownSource = tuple[Source, Keys]
+
+
+def _known(case: Case, sources: Sequence[Source], spoilt: str) -> list[KnownSource]:
+    """Queries that stand as tables, each with the keys of its touched parts."""
+    found: list[KnownSource] = []
+    for at, source in enumerate(sources):
+        keys = {key for probe in source.probes for key in _asked(case, probe, spoilt, sources[:at])}
+        found.append((source, set() if spoilt == "parts of queries in FROM" else keys))
+    return found
 
 
 def _selected_of(columns: Sequence[int], row: AnnotatedRow) -> Keys:
@@ -366,6 +382,7 @@ class Answers:
         probe: that is asked, if it is one.
         keys: the rows of `KEYS`.
         rows_of: the table whose rows are to be numbered.
+        sources: queries that stand as tables.
 
     """
 
@@ -375,29 +392,49 @@ class Answers:
         probe: Probe | None = None,
         keys: Collection[tuple[Value, ...]] | None = None,
         rows_of: str = "",
+        sources: Sequence[KnownSource] = (),
     ) -> None:
         self._case, self._probe, self._keys, self._rows_of = case, probe, keys, rows_of
+        self._sources = sources
 
     def rows(self, sql: str) -> list[tuple[Value, ...]]:
         """Return the rows of a text in Spark's dialect."""
         tables = {**self._case.now, **self._of_probe()}
-        named = [name for name in tables if name in sql]
+        texts = " ".join([sql, *(text for source, _ in self._sources for text in (*source.whole, *source.part))])
+        named = [name for name in tables if name in texts]
         parts = [_values(name, tables[name].columns, tables[name].kinds, tables[name].rows) for name in named]
         if self._keys is not None:
             kinds = [_kind(column) for column in zip(*self._keys, strict=True)]
             parts.append(_values(KEYS, tuple(key_column(i) for i in range(len(kinds))), kinds, list(self._keys)))
+        parts += self._of_sources()
         text = _in_duckdb(sql)
         own, rest = (text.removeprefix("WITH "), "") if text.startswith("WITH ") else ("", text)
         names = ", ".join(filter(None, [*parts, own]))
         return _DUCKDB.execute(f"WITH {names} {rest}" if names else rest).fetchall()
 
+    def _of_sources(self) -> Iterator[str]:
+        """Queries that stand as tables, and their touched parts, as relations that a text may read."""
+        for source, keys in self._sources:
+            name = f"__keys_of_{source.name}"
+            whole = [_in_duckdb(text) for text in source.whole]
+            now = then = f"SELECT * FROM ({whole[0]}) AS none WHERE false"
+            if keys:
+                yield _values(name, source.keys, [_kind(column) for column in zip(*keys, strict=True)], list(keys))
+                now, then = (_in_duckdb(text.replace(KEYS, name)) for text in source.part)
+            yield f"{source.name} AS ({whole[0]})"
+            yield f"{before(source.name)} AS ({whole[1]})"
+            yield f"{both(source.name)} AS (({whole[0]}) UNION ALL ({then}))"
+            if self._probe is not None and self._probe.table == source.name:
+                yield f"{PLACE} AS (({now}) UNION ALL ({then}))"
+
     def _of_probe(self) -> Database:
         case, probe = self._case, self._probe
         if probe is None:
             return {PLACE: _numbered(case.now[self._rows_of])} if self._rows_of else {}
-        found = {
-            PLACE: _both(case.goes(probe.table), case.comes(probe.table)) if probe.both else case.comes(probe.table)
-        }
+        found: Database = {}
+        if probe.table in case.changed:
+            came = case.comes(probe.table)
+            found[PLACE] = _both(case.goes(probe.table), came) if probe.both else came
         for name in case.changed:
             found[both(name)] = _both(case.goes(name), case.now[name])
             found[before(name)] = case.then[name]
@@ -432,7 +469,7 @@ def _literal(value: Value) -> str:
 
 def _kind(values: Sequence[Value]) -> str:
     known = {type(value) for value in values if value is not None}
-    return {bool: "bool", int: "int", str: "str"}[known.pop()] if known else "int"
+    return {bool: "bool", int: "int", str: "str"}[known.pop()] if known else "str"
 
 
 def _in_duckdb(sql: str) -> str:

@@ -64,6 +64,8 @@ GENERATORS = {
 }
 PLACE = "__fl_rows_that_came__"
 """What stands in a probe for the rows of a table that came or changed."""
+KEYS = "__fl_keys__"
+"""What stands for the relation of the keys of touched parts, in the columns that `key_column` names."""
 _HERE = "here"  # a mark on a node
 Fits = Callable[[str, Sequence[int]], bool]
 """Tells whether columns can be keys, given a text that selects them first, and then what they are computed of."""

@@ -15,6 +15,7 @@ from forward_lineage.store.saving.recipes import recipe_of
 from forward_lineage.store.updating.changed_views import ChangedViews
 from forward_lineage.store.updating.inputs import Input, Inputs
 from forward_lineage.store.updating.joining_rows import NotProvableError, Probe, names_read
+from forward_lineage.store.updating.sources_in_parts import Source
 from forward_lineage.store.updating.touched_rows import telling_probes
 from forward_lineage.tracing.statements import Statements, TracedStatement
 from udafs.errors import LineageError
@@ -142,9 +143,9 @@ class Prover:
         return [probe for probe in probes if self._found[probe]]
 
     @contextmanager
-    def views(self, inputs: Mapping[str, Input]) -> Iterator[ChangedViews]:
-        """Give rows of changed tables names in the session, for probes."""
-        views = ChangedViews(self.inputs, inputs, self._tables.spark)
+    def views(self, inputs: Mapping[str, Input], sources: Sequence[Source] = ()) -> Iterator[ChangedViews]:
+        """Give rows of changed tables names in the session, for probes, and those of queries that stand as tables."""
+        views = ChangedViews(self.inputs, inputs, self._tables.spark, sources)
         try:
             yield views
         finally:

@@ -16,7 +16,7 @@ result falls apart by its keys: the part with some keys is made of the joined ro
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -25,10 +25,9 @@ from forward_lineage.frontend.row_values import has_aggregates, is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating import touched_rows as touched
 from forward_lineage.store.updating.hidden_keys import HiddenKeys, hidden_keys
-from forward_lineage.store.updating.joining_rows import PLACE, Fits, NotProvableError, Probe, key_column
+from forward_lineage.store.updating.joining_rows import KEYS, PLACE, Fits, NotProvableError, Probe, key_column
+from forward_lineage.store.updating.sources_in_parts import Source, expanded, with_sources
 
-KEYS = "__fl_keys__"
-"""What stands for the relation of the keys of touched parts, in the columns that `key_column` names."""
 _EACH = "__fl_key"  # a row of it
 _NUMBER = "number"  # a mark on a node
 
@@ -59,6 +58,7 @@ class Keyed:
         sql: gives the parts of the result whose keys are in the relation `KEYS`.
         what: what a part is, in plural: ``groups``.
         hidden: of a result that has no such columns, where its keys are found.
+        sources: the queries within it that the probes read as tables.
 
     """
 
@@ -67,6 +67,7 @@ class Keyed:
     sql: str
     what: str
     hidden: HiddenKeys | None = None
+    sources: tuple[Source, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -100,7 +101,7 @@ def replacement(
         except NotProvableError:
             if went is None:
                 raise
-    return _keyed(tree, blocks, names, went, fits)
+    return keyed_replacement(tree, names, went, fits)
 
 
 def keyed_replacement(
@@ -108,7 +109,29 @@ def keyed_replacement(
 ) -> Keyed:
     """Return the same by keys, also where rows could be added as such; see `replacement`."""
     names = {name.lower() for name in changed}
-    return _keyed(tree, list(_blocks(tree, names, any_side=went is not None)), names, went, fits)
+    if went is None:
+        return _keyed(tree, list(_blocks(tree, names, any_side=False)), names, went, fits)
+    went = set(went)
+
+    def in_parts(
+        query: exp.Expr, changed: set[str], sources: Sequence[Source]
+    ) -> tuple[Sequence[Probe], Sequence[str], str]:
+        found = _with_sources(query, changed, went, lambda sql, _: fits(sql, ()), sources)
+        return found.probes, found.names, found.sql
+
+    outer, sources = with_sources(tree, names, in_parts)
+    found = _with_sources(outer, names | {each.name for each in sources}, went, fits, sources)
+    return replace(found, sql=expanded(found.sql, sources), sources=sources)
+
+
+def _with_sources(tree: exp.Expr, changed: set[str], went: set[str], fits: Fits, sources: Sequence[Source]) -> Keyed:
+    """A query in which others stand as tables."""
+    blocks = list(_blocks(tree, changed, any_side=True))
+    differ = went | {each.name for each in sources}
+    found = _keyed(tree, blocks, changed, differ, lambda sql, columns: fits(expanded(sql, sources), columns))
+    if found.hidden is not None and sources:
+        raise NotProvableError("its keys are not selected, and it groups in FROM")
+    return found
 
 
 def without_limit(tree: exp.Expr) -> exp.Expr | None:
@@ -234,7 +257,7 @@ def _keyed(
             if went is None:
                 probes += _probes_of_new(block, named, changed)
             else:
-                probes += touched.probes_for_keys(block, named, changed, went)
+                probes += touched.probes_for_keys(block, named, changed, went, fits)
     return Keyed(tuple(columns), tuple(probes), print_sql(_restricted(tree, blocks, keys)), what, hidden)
 
 
@@ -243,16 +266,18 @@ def _hidden(
 ) -> HiddenKeys:
     """The keys of a query that selects none."""
     tree = _unwrapped(tree)
-    if not isinstance(tree, exp.Select):
+    common: list[exp.Expr] = []
+    if isinstance(tree, exp.Select):
+        group, windows = tree.args.get("group"), [window.args.get("partition_by") or [] for window in _windows(tree)]
+        of_all = [each for each in windows[0] if all(each in others for others in windows)] if windows else []
+        common = of_all if group is None else group.expressions
+    if not common:
         raise NotProvableError(f"none of its columns says which of its {what} a row is in")
     if tree.args.get("distinct"):
         raise NotProvableError("it selects no keys, and equal rows of its parts are one")
-    group = tree.args.get("group")
-    if group is None and _needs_old_rows(went):
+    if tree.args.get("group") is None and _needs_old_rows(went):
         raise NotProvableError("which partition a row that went was in is not selected")
-    windows = [window.args.get("partition_by") or [] for window in _windows(tree)]
-    common = [each for each in windows[0] if all(each in others for others in windows)] if windows else []
-    return hidden_keys(tree, blocks[0], common if group is None else group.expressions, fits)
+    return hidden_keys(tree, blocks[0], common, fits)
 
 
 def _needs_old_rows(went: Collection[str] | None) -> bool:

@@ -33,18 +33,17 @@ from forward_lineage.store.library.rerun import NAME, rerun_of
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult, SortKey, TracedTable
 from forward_lineage.store.saving.execution import Target, write_result
-from forward_lineage.store.updating.changed_views import ChangedViews
+from forward_lineage.store.updating.changed_views import MOST_KEYS, ChangedViews
 from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing, grown
 from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
 from forward_lineage.store.updating.inputs import Input
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, key_column
+from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError, key_column
 from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
 from forward_lineage.store.updating.proving import Prover, as_read
 from forward_lineage.store.updating.reading_order import reading_order
 from forward_lineage.store.updating.replacement_rules import (
-    KEYS,
     Added,
     Keyed,
     is_each_once,
@@ -58,8 +57,6 @@ from forward_lineage.tracing.trace_scope import Narrowed, not_traced
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
-MOST_KEYS = 100_000
-"""Of touched parts; with more the query runs as a whole."""
 MOST_ROWS = 1_000_000
 """That are made again: they pass through the driver."""
 _INTEGERS = ["tinyint", "smallint", "int", "bigint"]
@@ -222,7 +219,7 @@ class Replacer:
     def _with_keys(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
         saved, keyed = found.saved, found.how
         assert isinstance(keyed, Keyed), "asked before"
-        with _spark_may_refuse(), self._prover.views(by_name) as views:
+        with _spark_may_refuse(), self._prover.views(by_name, keyed.sources) as views:
             old = (
                 self._hidden_keys(found, views)
                 if keyed.hidden

@@ -22,7 +22,7 @@ from sqlglot import exp
 from forward_lineage.frontend import print_sql
 from forward_lineage.frontend.row_values import has_aggregates, is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
+from forward_lineage.store.updating.joining_rows import PLACE, Fits, NotProvableError, Probe
 
 _AFTER = joined.KEEP_ALL | {"having", "qualify", "limit", "offset", "laterals", "sort", "cluster", "distribute"}
 """Parts that are made of the joined rows, whatever they do to them."""
@@ -185,7 +185,11 @@ def _as_inner(join: exp.Join) -> exp.Join:
 
 
 def probes_for_keys(
-    block: exp.Select, keys: Sequence[exp.Expr], changed: Collection[str], went: Collection[str]
+    block: exp.Select,
+    keys: Sequence[exp.Expr],
+    changed: Collection[str],
+    went: Collection[str],
+    fits: Fits = lambda *_: True,
 ) -> list[Probe]:
     """Return probes that give the keys of all joined rows of a SELECT that changes touch.
 
@@ -194,6 +198,7 @@ def probes_for_keys(
         keys: what is to be selected of a joined row: computed of `preserved` sources alone where `may_be_missing`.
         changed: names of tables, in lower case.
         went: tables whose rows went or differ.
+        fits: tells whether Spark knows a text by itself, and compares what it gives.
 
     Raises:
         NotProvableError: a table is read where no probe looks.
@@ -202,7 +207,7 @@ def probes_for_keys(
     names = set(changed)
     joined.refuse_parts(block, _OF_PARTS)
     joined.check_names(block, names)
-    elsewhere = ("with_", "having", "qualify", "group", "order", "distinct")
+    elsewhere = ("with_", "qualify", "group", "order", "distinct")
     if any(joined.mentions(block.args.get(part), names) for part in elsewhere):
         raise NotProvableError("a table that changed is asked for whole parts of it")
     found: list[Probe] = []
@@ -211,6 +216,8 @@ def probes_for_keys(
             found.append(_probe(place, _of_source(block, at, place), keys, block, went))
     for part in ("where", "expressions"):
         found += _of_subqueries(block, part, keys, names, went)
+    for place, rows in _of_having(block, names, fits):
+        found.append(_probe(place, rows, keys, block, went))
     _check_all_found(block, names, len(found))
     return found
 
@@ -282,6 +289,18 @@ def _of_subqueries(
                     joined.refuse_parts(select, _AFTER)
                     joined.refuse_parts(source, {"this", "db", "catalog", "alias"})
                     yield _probe(source, _around_subquery(block, select, source, changed), keys, block, went)
+
+
+def _of_having(block: exp.Select, changed: set[str], fits: Fits) -> Iterator[tuple[exp.Table, exp.Select]]:
+    """The places in subqueries of HAVING: of a value that mentions nothing around it, all joined rows if it changed."""
+    having = block.args.get("having")
+    for select in having.find_all(exp.Select) if joined.mentions(having, changed) else ():
+        whole = _compared(select)
+        if whole is None or not fits(print_sql(select), ()):
+            raise NotProvableError("HAVING asks for more than a value of a table that changed")
+        for source in joined.sources(select):
+            for place in joined.places(source, changed):
+                yield place, _with_conditions(block, [_differs(whole, changed)])
 
 
 def _around_subquery(block: exp.Select, select: exp.Select, place: exp.Table, changed: set[str]) -> exp.Select:
@@ -366,11 +385,12 @@ def _selects_of_rows(select: exp.Select) -> bool:
 
 
 def _compared(select: exp.Select) -> exp.Subquery | None:
-    """The subquery that a SELECT is, if it gives one value in a WHERE: this is compared with the value of then."""
+    """The subquery that a SELECT is, if it gives one value in a condition: this is compared with the value of then."""
     subquery = select.parent
     if not isinstance(subquery, exp.Subquery) or isinstance(subquery.parent, _OF_ROWS):
         return None
-    in_where = isinstance(subquery.find_ancestor(exp.Where, exp.Select, exp.Join, exp.Having), exp.Where)
+    above = subquery.find_ancestor(exp.Where, exp.Select, exp.Join, exp.Having)
+    in_where = isinstance(above, exp.Where | exp.Having)
     one_row = has_aggregates(select) and not select.args.get("group")
     return subquery if in_where and one_row and len(list(select.find_all(exp.Select))) == 1 else None
 
