@@ -48,7 +48,9 @@
     };
     panel.sessionContext.iopubMessage.connect((_, message) => {
       const parent = message.parent_header;
-      const ended = message.header.msg_type === "status" && message.content.execution_state === "idle";
+      const state = message.header.msg_type === "status" ? message.content.execution_state : "";
+      if (state === "starting") mark(panel, {}); // somebody else has restarted the kernel
+      const ended = state === "idle";
       if (ended && parent.msg_type === "execute_request" && !asked.delete(parent.msg_id)) soon();
     });
     panel.sessionContext.kernelChanged.connect(() => mark(panel, {}));
