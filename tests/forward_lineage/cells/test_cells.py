@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import doctest
 import random
+from contextlib import suppress
 from importlib import import_module
 
 import pandas as pd
 import pytest
 
-from forward_lineage.cells.cell_flow import flow_of
+from forward_lineage.cells.cell_flow import CellFlow, flow_of
 from forward_lineage.cells.highlights import CellUse, refreshers
+from forward_lineage.cells.notebook import Notebook
+from forward_lineage.cells.runtime_values import RuntimeValues
 from forward_lineage.cells.value_prints import Budget, print_of
 from tests.forward_lineage.cells.scripted import SESSIONS, TOO_MANY, Scripted, found, played
 
@@ -79,6 +82,62 @@ def _text(chosen: random.Random, depth: int = 0) -> str:
         lines += [f"if {third}:\n{inner}", f"if {third}:\n{inner}\nelse:\n{inner}", f"for {name} in {other}:\n{inner}"]
         lines += [f"while {third}:\n{inner}\n    break", f"try:\n{inner}\nexcept KeyError:\n    {name} = 2"]
     return "\n".join(chosen.choice(lines) for _ in range(chosen.randint(1, 3)))
+
+
+class Forgetful(dict[str, CellFlow]):
+    """Knows nothing."""
+
+    def __contains__(self, key: object) -> bool:
+        return False
+
+
+STATEMENTS = (
+    *(
+        "a = 1",
+        "a = b",
+        "b = [a, 1]",
+        "c = f(a)",
+        "c = fs[0](b)",
+        "fs = [f, g]",
+        "fs = [g, f]",
+        "d = p.go(a)",
+        "a = g(b)",
+    ),
+    *(
+        "def f(x):\n    return (x, b)",
+        "def f(x):\n    return 1",
+        "def g(x):\n    return f(x)",
+        "g = f",
+        "f = g",
+        "g = len",
+    ),
+    *("class P:\n    go = staticmethod(f)", "class P:\n    def go(self, x):\n        return c", "p = P()", "p.go = f"),
+    *("fs[0] = g", "fs.append(f)", "_h = f", "d = _h(a)", "del g\ng = f", "P.go = g", "import math as f", "_h = g"),
+)
+
+
+@pytest.mark.parametrize("sessions", [15, pytest.param(300, marks=pytest.mark.long)])
+def test_analyses_that_are_known_are_those_that_would_be_made(sessions: int) -> None:
+    """A cell's analysis depends on the code that its names hold, which other cells may change."""
+    chosen = random.Random(62)
+    for _ in range(sessions):
+        start = "a = c = 0\nb = [1]\ndef f(x):\n    return x\ng = _h = f\nfs = [f]\nclass P:\n    go = f\np = P()"
+        cells = [("0", start), *((str(chosen.randrange(1, 9)), chosen.choice(STATEMENTS)) for _ in range(20))]
+        ran: list[tuple[str, str]] = []
+        known, anew = Notebook({"__name__": "__main__"}), Notebook({"__name__": "__main__"})
+        for key, text in cells:
+            ran.append((key, text))
+            for notebook in (known, anew):
+                notebook.begin(key, text)
+                with suppress(TypeError, NameError, AttributeError, RecursionError):
+                    exec(compile(text, "cell", "exec"), notebook._names)
+                notebook.end()
+                anew._flows = Forgetful()
+            uses, made = (
+                {key: each._use(cell, RuntimeValues(each._names)) for key, cell in each.cells.items()}
+                for each in (known, anew)
+            )
+            assert uses == made, ran
 
 
 FRAMES = {

@@ -13,7 +13,9 @@
     .forward-lineage-stale { border-left-color: var(--jp-error-color1, #d32f2f); }
     .forward-lineage-fresh { border-left-color: var(--jp-warn-color1, #f57c00); }
     .forward-lineage-refresher { border-left-color: var(--jp-success-color1, #388e3c); }
-    [data-forward-lineage]::before { content: attr(data-forward-lineage); display: block; padding: 0 0 2px 8px;
+    /* Notebook 7 has an empty ::before of its own, beside the cell. */
+    [data-forward-lineage]::before { content: attr(data-forward-lineage) !important; display: block !important;
+      position: static !important; height: auto !important; width: auto !important; padding: 0 0 2px 8px;
       font: var(--jp-ui-font-size0, 11px) var(--jp-ui-font-family, sans-serif); color: var(--jp-ui-font-color2, #616161); }`;
 
   /** Mark the cells of a notebook; marks: id of a cell → {kind, said}. */
@@ -48,7 +50,9 @@
     };
     panel.sessionContext.iopubMessage.connect((_, message) => {
       const parent = message.parent_header;
-      const ended = message.header.msg_type === "status" && message.content.execution_state === "idle";
+      const state = message.header.msg_type === "status" ? message.content.execution_state : "";
+      if (state === "starting") mark(panel, {}); // somebody else has restarted the kernel
+      const ended = state === "idle";
       if (ended && parent.msg_type === "execute_request" && !asked.delete(parent.msg_id)) soon();
     });
     panel.sessionContext.kernelChanged.connect(() => mark(panel, {}));
