@@ -204,9 +204,9 @@ def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArra
     for batch in batches:
         occurs[combined(batch)] = True
     present = np.flatnonzero(occurs)
-    place = np.zeros(total, narrowest(max(present.size, 1)))
+    place: Places = np.zeros(total, narrowest(max(present.size, 1)))
     place[present] = np.arange(present.size)
-    cell = np.empty(parts[0].size, place.dtype)
+    cell: Places = np.empty(parts[0].size, place.dtype)
     for batch in batches:
         cell[batch] = place[combined(batch)]
     return present, cell
@@ -222,7 +222,7 @@ def _in_order(codes: Places, values: list[object]) -> tuple[Places, list[object]
 
 def random_order(rows: int) -> Places:
     """Return the numbers from 0 in random order: Fisher–Yates, from the entropy of the system."""
-    order = np.arange(rows, dtype=np.uint32 if rows < 1 << 32 else np.int64)
+    order: Places = np.arange(rows, dtype=np.uint32 if rows < 1 << 32 else np.int64)
     np.random.default_rng().shuffle(order)
     return order
 

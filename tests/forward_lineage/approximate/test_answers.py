@@ -143,6 +143,35 @@ def test_the_first_groups_are_apart_from_the_others(limit: int, down: str) -> No
     assert answer.certified
 
 
+@pytest.mark.parametrize("where", ["", "WHERE x <> 3 AND o <> 'c' "])
+def test_what_takes_long_is_added_up(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a large table the rest is added up once rounds take longer; all is as if rows had been read one by one."""
+    monkeypatch.setattr(rounds, "ADD_UP_FROM", 1_000)
+    chance, rows = np.random.default_rng(3), 9_000
+    numbers = pa.array(chance.integers(-9, 10, rows), mask=chance.random(rows) < 0.1)
+    origin = pa.array(["a", "b", "c", None]).take(pa.array(chance.integers(0, 4, rows)))
+    table = pa.table({"o": origin, "x": numbers, "y": pa.array(chance.random(rows))})
+    sql = f"SELECT o, AVG(x) AS m, SUM(x) AS s, COUNT(x) AS c, COUNT(*) AS n FROM flights {where}GROUP BY o"
+    kept = [
+        row for row in table.to_pylist() if not where or (row["x"] not in (3, None) and row["o"] not in ("c", None))
+    ]
+    for _ in range(2):  # in the order of the scramble, and drawn
+        of = scramble(table, ["o"])
+        of.begin_answer()
+        answer = ask(of, sql, 1e-9)
+        assert answer.certified
+        assert answer.rounds == 1
+        for place, row in enumerate(answer.rows):
+            mine = [each["x"] for each in kept if each["o"] == row["o"]]
+            there = [each for each in mine if each is not None]
+            assert (row["s"], row["c"], row["n"]) == (sum(there), len(there), len(mine))
+            assert row["m"] == row["m_low"] == row["m_high"] == statistics.fmean(there)
+            assert {table["o"][each].as_py() for each in answer.backward(place)} == {row["o"]}
+        assert {row["o"] for row in answer.rows} == {row["o"] for row in kept}
+    doubles = ask(scramble(table, ["o"]), "SELECT AVG(y) AS y FROM flights", 1e-9)
+    assert doubles.rows[0]["y"] == statistics.fmean(table["y"].to_pylist())  # added up without rounding errors
+
+
 def test_only_ends_that_decide_are_looked_at() -> None:
     """Of a group over its threshold the lower end decides; a goal that needs both, or shows the value, gets both."""
     known = (Interval(0.0, 9.0), Interval(0.0, 9.0))
