@@ -16,8 +16,8 @@ from forward_lineage.approximate.scramble import Index, Places, Scramble
 from forward_lineage.approximate.stopping import GroupState
 from forward_lineage.predicates.reading import Condition, Joined, columns_of, read_condition
 from forward_lineage.predicates.typing import Predicate, typed
-from forward_lineage.predicates.unsupported import Doubtful, UnknownColumn
-from udafs.errors import BadArgumentError, NotTracedError, listed
+from forward_lineage.predicates.unsupported import Doubtful
+from udafs.errors import BadArgumentError, NotTracedError
 
 #: A condition on a column of groups that keeps at most so many of its values chooses cells of an index.
 _FEW = 8
@@ -139,9 +139,8 @@ def selection(scramble: Scramble, condition: str | None) -> Selection:
     try:
         read = read_condition(condition)
         parts = read.parts if isinstance(read, Joined) and read.word == "AND" else (read,)
-        missing = sorted({name.lower() for name in columns_of(read)} - set(scramble.columns))
-        if missing:
-            raise UnknownColumn(missing[0])
+        for name in sorted({name.lower() for name in columns_of(read)}):
+            scramble.column(name)
         chosen: dict[str, frozenset[object]] = {}
         rest: list[Condition] = []
         for part in parts:
@@ -153,11 +152,6 @@ def selection(scramble: Scramble, condition: str | None) -> Selection:
                 chosen[column] = chosen.get(column, values) & values
         left = Joined("AND", tuple(rest)) if len(rest) > 1 else rest[0] if rest else None
         return Selection(chosen, None if left is None else typed(left, kinds))
-    except UnknownColumn as error:
-        raise BadArgumentError(
-            f"the scramble of {scramble.manifest.name} has no column {error}",
-            instead=f"It has {listed(list(scramble.columns))}. Scramble the table again with columns=[…].",
-        ) from None
     except Doubtful as error:
         raise NotTracedError(f"a condition with {error} in an approximate query", instead=EXACT) from None
 
@@ -335,14 +329,14 @@ class Feeder:
         for place, group in enumerate(batch):
             group.taken, group.matches = [mine[place]], matches[place]
             for each in group.estimators:
-                counts, totals = found[each.aggregate.column]
-                each.settle(counts[place], totals[place])
+                count, total = (made[place] for made in found[each.aggregate.column])
+                each.settle(count, total)
 
     def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:
         """Mark the rows that have a value; None: all."""
         if column in self._numbers:
             return self._numbers[column].there
-        array = self._scramble.columns[column]
+        array = self._scramble.column(column)
         return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
 
 

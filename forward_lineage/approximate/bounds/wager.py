@@ -211,7 +211,9 @@ class Wager:
         return min(max(high - width, low + (high - low) / 64), high - (high - low) / 64)
 
     def _variance(self, mean: float) -> float:
-        return float(np.dot(self._counts, np.square(self._values - mean))) / max(float(self._counts.sum()), 1.0)
+        with np.errstate(over="ignore"):  # it only says where to begin
+            squares = np.square(self._values - mean)
+        return float(np.dot(self._counts, squares)) / max(float(self._counts.sum()), 1.0)
 
 
 def _first_of_each(values: Floats, segment: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

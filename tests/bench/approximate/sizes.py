@@ -3,8 +3,9 @@
 F1–F9, T1, T2, P1 and P2 at δ = 10⁻¹⁵, over generated Parquet of `size` times 121, 50 and 6 million rows (1), none of
 them twice. All is asked through `lineage`, as a user does. Spark and DuckDB give the exact answers from the same files,
 warm: the second time counts. Of each the clock and the processor's seconds are printed; with other programs beside,
-believe the latter. Rows are all of a group where adding them up takes less time; `queries` compares rows. Spark has two cores, so at best its clock shows half of these. The folder is deleted at the end. It
-ends with 1 if an answer is wrong.
+believe the latter. Spark has two cores, so at best its clock shows half of these. Rows are all of a group where adding
+them up takes less time; `queries` compares rows. The folder is deleted at the end. It ends with 1 where one
+is wrong.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import statistics
@@ -15,6 +16,7 @@ import pytest
 from forward_lineage.approximate import rounds
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.answer import ApproximateAnswer
+from forward_lineage.approximate.approximator import Asked
 from forward_lineage.approximate.bounds.interval import Interval
 from forward_lineage.approximate.drawing import DrawnOrder
 from forward_lineage.approximate.estimates import BOUNDERS, Sides
@@ -344,6 +346,8 @@ def test_relations_of_a_scramble() -> None:
         ("SELECT max(delay) FROM flights", "AVG, SUM and COUNT are bounded"),
         ("SELECT avg(delay) FROM flights WHERE delay + 1 > 2", "a condition with"),
         ("SELECT avg(delay) FROM flights WHERE nothing > 2", "has no column nothing"),
+        ("SELECT avg(nothing) FROM flights", "the scramble of flights has no column nothing"),
+        ("SELECT count(nothing) FROM flights", "has no column nothing"),
         ("SELECT dep_time, avg(delay) FROM flights GROUP BY dep_time", "dep_time is not among the groups"),
         ("SELECT avg(origin) FROM flights", "cannot be added up"),
         ("SELECT avg(delay) FROM flights LIMIT 3", "LIMIT without ORDER BY"),
@@ -356,6 +360,20 @@ def test_relations_of_a_scramble() -> None:
 def test_what_is_refused_is_named(sql: str, said: str) -> None:
     with pytest.raises(LineageError, match=said):
         ask(scramble(FLIGHTS, ["origin", "dow"]), sql)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"error": each} for each in (0, -1, math.nan, math.inf, "x", True, np.nan)]
+    + [{"confidence": each} for each in (0, 1, 2, "0.9", math.nan, None)]
+    + [{"rows": each} for each in (0, 1.5, "1", True)]
+    + [{"bounder": "normal"}],
+)
+def test_odd_arguments_are_refused(wrong: dict[str, Any]) -> None:
+    said: dict[str, Any] = {"error": 0.1, "relative": True, "rows": None, "confidence": 0.9, "bounder": "betting"}
+    Asked(**(said | {"error": np.float64(0.1), "rows": np.int64(3)})).check()
+    with pytest.raises(LineageError, match=f"{next(iter(wrong))}="):
+        Asked(**(said | wrong)).check()
 
 
 @pytest.mark.parametrize(
