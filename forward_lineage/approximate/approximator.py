@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.approximate.aggregate_query import AggregateQuery, read_query
 from forward_lineage.approximate.answer import ApproximateAnswer, blocks_of
+from forward_lineage.approximate.asked_values import is_number
 from forward_lineage.approximate.bounds.error_budget import shared
 from forward_lineage.approximate.estimates import BOUNDERS
 from forward_lineage.approximate.group_rows import Feeder, Group, groups_of, selection
@@ -43,6 +44,22 @@ class Asked:
     bounder: str
     tell: Tell = lambda _: None
 
+    def check(self) -> None:
+        """Raise a BadArgumentError if something cannot be."""
+        known = ", ".join(BOUNDERS)
+        if self.bounder not in BOUNDERS:
+            raise BadArgumentError(f"bounder={self.bounder!r} is not known", instead=f"Use one of {known}.")
+        if not (is_number(self.confidence) and 0 < self.confidence < 1):
+            raise BadArgumentError(
+                f"confidence={self.confidence!r}", instead="It is a probability below 1, such as 0.999."
+            )
+        if self.error is not None and not (is_number(self.error) and self.error > 0 and math.isfinite(self.error)):
+            raise BadArgumentError(f"error={self.error!r}", instead="Say 0.05 for 5 %, or None for no limit.")
+        if self.rows is not None and (not is_number(self.rows) or self.rows < 1 or self.rows != int(self.rows)):
+            raise BadArgumentError(
+                f"rows={self.rows!r}", instead="Say how many rows of each group are read, at least 1."
+            )
+
 
 class Approximator:
     """Answers queries from scrambles.
@@ -71,7 +88,7 @@ class Approximator:
 
     def answer(self, sql: str, asked: Asked) -> ApproximateAnswer:
         """Answer a query from the scramble of its table."""
-        _check(asked)
+        asked.check()
         refuse_other_readings(setting_of(self._spark), sql)
         query = read_query(sql)
         scramble = self._scramble_of(query.table)
@@ -211,17 +228,3 @@ class _Writer:
 
 def _sortable(value: object) -> tuple[bool, object]:
     return value is not None, value
-
-
-def _check(asked: Asked) -> None:
-    known = ", ".join(BOUNDERS)
-    if asked.bounder not in BOUNDERS:
-        raise BadArgumentError(f"bounder={asked.bounder!r} is not known", instead=f"Use one of {known}.")
-    if not 0 < asked.confidence < 1:
-        raise BadArgumentError(
-            f"confidence={asked.confidence!r}", instead="It is a probability below 1, such as 0.999."
-        )
-    if asked.error is not None and not (asked.error > 0 and math.isfinite(asked.error)):
-        raise BadArgumentError(f"error={asked.error!r}", instead="Say 0.05 for 5 %, or None for no limit.")
-    if asked.rows is not None and asked.rows < 1:
-        raise BadArgumentError(f"rows={asked.rows!r}", instead="Say how many rows of each group are read, at least 1.")

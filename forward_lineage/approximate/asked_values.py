@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -37,6 +39,11 @@ def asked_value(value: object, column: Column) -> object:
             instead="Ask for a value of its type, or None.",
         )
     return found.ljust(column.width) if isinstance(found, str) else found
+
+
+def is_number(value: object) -> bool:
+    """Tell whether an argument is a number that is not NaN, of Python or numpy; a truth value is none."""
+    return not isinstance(value, bool) and isinstance(value, numbers.Real) and not math.isnan(value)
 
 
 def compared_as(column: Column) -> str:

@@ -47,6 +47,9 @@ class DrawnOrder:
         """Return the places of the next rows among those of the group; fewer than asked for at the end."""
         wanted = min(max(count, 0), self._size - self._count)
         self._count += wanted
+        if self._count == self._size and self._rest is None:
+            self._rest = np.empty(0, np.int64)
+            return np.flatnonzero(~self._drawn)  # all the rest: their order says nothing
         if self._rest is None and 2 * self._count > self._size:
             self._rest = self._chance.permutation(np.flatnonzero(~self._drawn))
         if self._rest is not None:

@@ -88,6 +88,7 @@ class Estimator:
     interval: Interval | None = None
     _wagers: tuple[Wager, Wager] | None = field(default=None, repr=False)
     _wagered: list[int] = field(default_factory=lambda: [0, 0], repr=False)
+    _added_up: tuple[int, int] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         low, high = self._value_range()
@@ -110,9 +111,13 @@ class Estimator:
             sides: which ends matter. Bets look at others later, if ever: they may look at any time.
 
         """
+        if self._added_up is not None:
+            return
         values, kept = self.series.all_values(), self.series.all_kept()
         if values.size >= self.size:
-            self.interval = self._exact(values, kept)
+            count = _kept(values, kept)
+            needless = self.aggregate.function == "COUNT" or not count
+            self.interval = self._exact(count, Fraction(0) if needless else _sum(values))
         elif self.interval is None or self.interval.exact:
             return
         elif self.bounder == BETTING:
@@ -120,6 +125,17 @@ class Estimator:
         elif values.size:
             found = self._at_look(values, kept, decayed(self.delta, number) if number else self.delta)
             self.interval = self.interval.narrowed(found)
+
+    def settle(self, count: int, total: int) -> None:
+        """Say what all rows of the group are, added up elsewhere.
+
+        Args:
+            count: how many rows count.
+            total: the sum of their values.
+
+        """
+        self._added_up = count, total
+        self.interval = self._exact(count, Fraction(total))
 
     def known_value(self) -> float | None:
         """Return the value, if it is one number for sure; of a column of one value, AVG may still turn out NULL."""
@@ -133,6 +149,8 @@ class Estimator:
 
         It is computed without rounding errors, so that the rows read give the same number again.
         """
+        if self._added_up is not None:
+            return self.interval.low if self.interval is not None else None
         values, kept = self.series.all_values(), self.series.all_kept()
         weight = Fraction(self.size, values.size) if values.size else Fraction(0)
         count = _kept(values, kept)
@@ -144,6 +162,8 @@ class Estimator:
 
     def rough_estimate(self) -> float | None:
         """Return about the estimate, in less time."""
+        if self._added_up is not None:
+            return self.interval.low if self.interval is not None else None
         values, kept = self.series.all_values(), self.series.all_kept()
         if kept is None and self.size and self.interval is not None and self.interval.exact:
             return self.interval.low
@@ -210,13 +230,11 @@ class Estimator:
         of_part = mean_of_part if function == "AVG" else sum_of_part
         return of_part(bounder, sample, low, high, read=read, rows=rows, delta=delta)
 
-    def _exact(self, values: Floats, kept: Floats | None) -> Interval | None:
-        count = _kept(values, kept)
+    def _exact(self, count: int, total: Fraction) -> Interval | None:
         if self.aggregate.function == "COUNT":
             return Interval(float(count), float(count))
         if not count:
             return None
-        total = _sum(values)
         found = float(total / count if self.aggregate.function == "AVG" else total)
         return Interval(found, found)
 

@@ -110,6 +110,8 @@ class Occurrences:
 
     def occurs(self, table: str, values: Mapping[str, object]) -> Occurrence:
         """Tell whether a tuple occurs; None among the values stands for any."""
+        if not isinstance(values, Mapping):
+            raise BadArgumentError(f"values={values!r}", instead='Give a dictionary: {"origin": "ORD", "dest": None}.')
         manifest, kinds = self._table(table, list(values))
         asked = {
             name.lower(): asked_value(value, kinds[name.lower()]) for name, value in values.items() if value is not None
@@ -142,7 +144,7 @@ class Occurrences:
         self._bring_up_to_date()
         manifest = self._tables.registered(table)
         check_unchanged(self._tables.spark, manifest)
-        if len({name.lower() for name in columns}) < len(columns):
+        if len({str(name).lower() for name in columns}) < len(columns):
             raise BadArgumentError("a column is named twice", instead="Name each once.")
         if len(columns) > MOST_COLUMNS:
             raise BadArgumentError(f"a tuple of {len(columns)} columns", instead=f"Name {MOST_COLUMNS} at most.")

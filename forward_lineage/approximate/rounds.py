@@ -6,6 +6,7 @@ the number of rows of a look never depends on the rows, and bounds of a settled 
 
 from __future__ import annotations
 
+import itertools
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +20,10 @@ from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.approximate.stopping import Goals, GroupState
 
 FIRST_LOOK = 1_024
-_SMALL = 1 << 14
-_NEARLY = 4
+_NEARLY = 2
+#: Tables with so many rows are added up, where rounds would take longer.
+ADD_UP_FROM = 1 << 20
+_LONG = 32
 Tell = Callable[[str], None]
 
 
@@ -64,9 +67,13 @@ def run_rounds(
             look += 1
             target = goals.rows or rows_at_look(FIRST_LOOK, look)
             reading = [place for place, reads in enumerate(active) if reads]
-            for place in reading:
-                if not stop.is_set():
-                    feeder.add(groups[place], groups[place].next_positions(_rows_of(groups[place], target, goals)))
+            rows = sum(group.read for group in groups)
+            rows += sum(min(_rows_of(groups[place], target, goals), groups[place].size) for place in reading)
+            if _is_long(scramble, feeder, goals, rows):
+                feeder.settle(groups[place] for place in reading)
+                continue
+            counts = ((groups[place], _rows_of(groups[place], target, goals)) for place in reading)
+            feeder.add(itertools.takewhile(lambda _: not stop.is_set(), counts))
             sides = goals.sides(states_of(groups, everywhere=everywhere))
             for place in reading:
                 if not stop.is_set():
@@ -80,10 +87,15 @@ def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
     return [group.state(everywhere=everywhere) for group in groups]
 
 
+def _is_long(scramble: Scramble, feeder: Feeder, goals: Goals, rows: int) -> bool:
+    """Whether rounds begin to take longer than adding up all rows of the groups that are read on."""
+    return goals.rows is None and scramble.rows >= ADD_UP_FROM and rows > scramble.rows // _LONG and feeder.adds_up()
+
+
 def _rows_of(group: Group, target: int, goals: Goals) -> int:
-    """How many rows of a group are read next: of a small one all, which takes less time than another look."""
-    small = goals.rows is None and group.size <= min(_SMALL, _NEARLY * target)
-    return (group.size if small else target) - group.read
+    """How many rows of a group are read next: all, if that would be half of it. Rows take less time than looks."""
+    whole = goals.rows is None and group.size <= _NEARLY * target
+    return (group.size if whole else target) - group.read
 
 
 def _look(group: Group, number: int, sides: Sequence[Sides]) -> None:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from forward_lineage.relations.groups import by_group, narrowest
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.row_ids.manifest import Manifest
-from udafs.errors import BadArgumentError
+from udafs.errors import BadArgumentError, listed
 
 Places = npt.NDArray[np.integer]
 BLOCK = 64
@@ -121,7 +121,7 @@ class Scramble:
 
     def positions_of(self, *columns: str) -> RunsRelation:
         """Return the index of groups as a relation: cell → positions."""
-        index = self.index(tuple(columns))
+        index = self.index(tuple(name.lower() for name in columns))
         cell = np.repeat(np.arange(len(index.values)), np.diff(index.starts))
         return RunsRelation.from_pairs(cell, index.positions.astype(np.int64))
 
@@ -141,6 +141,20 @@ class Scramble:
 
     # ------------------------------------------------------------ columns
 
+    def column(self, name: str) -> pa.Array:
+        """Return a column, by its name in lower case.
+
+        Raises:
+            BadArgumentError: it was not scrambled.
+
+        """
+        if name not in self.columns:
+            raise BadArgumentError(
+                f"the scramble of {self.manifest.name} has no column {name}",
+                instead=f"It has {listed(list(self.columns))}. Scramble the table again with columns=[…].",
+            )
+        return self.columns[name]
+
     def numbers(self, column: str) -> Numbers:
         """Return a column whose values are added up.
 
@@ -149,13 +163,13 @@ class Scramble:
 
         """
         if column not in self._numbers:
-            self._numbers[column] = _as_numbers(column, self.columns[column])
+            self._numbers[column] = _as_numbers(column, self.column(column))
         return self._numbers[column]
 
     def codes(self, column: str) -> tuple[Places, list[object]]:
         """Return for each position the number of its value among the column's values, and those; NULL is one."""
         if column not in self._codes:
-            encoded = self.columns[column]
+            encoded = self.column(column)
             if not pa.types.is_dictionary(encoded.type):
                 encoded = encoded.dictionary_encode(null_encoding="encode")
             values = encoded.dictionary.to_pylist()
@@ -204,9 +218,9 @@ def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArra
     for batch in batches:
         occurs[combined(batch)] = True
     present = np.flatnonzero(occurs)
-    place = np.zeros(total, narrowest(max(present.size, 1)))
+    place: Places = np.zeros(total, narrowest(max(present.size, 1)))
     place[present] = np.arange(present.size)
-    cell = np.empty(parts[0].size, place.dtype)
+    cell: Places = np.empty(parts[0].size, place.dtype)
     for batch in batches:
         cell[batch] = place[combined(batch)]
     return present, cell
@@ -222,7 +236,7 @@ def _in_order(codes: Places, values: list[object]) -> tuple[Places, list[object]
 
 def random_order(rows: int) -> Places:
     """Return the numbers from 0 in random order: Fisher–Yates, from the entropy of the system."""
-    order = np.arange(rows, dtype=np.uint32 if rows < 1 << 32 else np.int64)
+    order: Places = np.arange(rows, dtype=np.uint32 if rows < 1 << 32 else np.int64)
     np.random.default_rng().shuffle(order)
     return order
 

@@ -78,6 +78,9 @@ class TableColumns:
             BadArgumentError: there is no such column, or it is of a type that is not read.
 
         """
+        odd = [name for name in wanted if not isinstance(name, str)]
+        if odd:
+            raise BadArgumentError(f"{odd[0]!r} as a column", instead="Give the names of columns as texts.")
         named = {name.lower(): name for name, _ in manifest.columns}
         if len(named) < len(manifest.columns):
             raise BadArgumentError(f"{manifest.name} has columns that differ in case only", instead="Rename one.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from forward_lineage.approximate.bounds.moments import EPSILON, Floats
 
@@ -21,6 +22,8 @@ _PLACES = 12
 _STEPS = 24
 _BETS = 6
 _CLOSE = 0.004
+_MOST_VALUES = 4_096
+_LEADING_BITS = ~((1 << 40) - 1)  # a value without the others is less by at most a part in 4,096
 _MARGIN = 1e-5  # of the logarithm of wealth, over what rounding does to it
 
 
@@ -107,9 +110,10 @@ class Wager:
         else:
             order = np.lexsort((values, segment))
             values, segment = values[order], segment[order]
-        new = np.ones(values.size, np.bool_)
-        new[1:] = (values[1:] != values[:-1]) | (segment[1:] != segment[:-1])
-        starts = np.flatnonzero(new)
+        starts = _first_of_each(values, segment)
+        if starts.size > _MOST_VALUES:  # smaller ones win less; so nothing is refuted that would not be
+            values = np.asarray((values.view(np.int64) & _LEADING_BITS).view(np.float64))
+            starts = _first_of_each(values, segment)
         self._values = np.concatenate([self._values, values[starts]])
         self._counts = np.concatenate([self._counts, np.diff(np.append(starts, values.size)).astype(np.float64)])
         self._segment = np.concatenate([self._segment, segment[starts] + first])
@@ -207,7 +211,16 @@ class Wager:
         return min(max(high - width, low + (high - low) / 64), high - (high - low) / 64)
 
     def _variance(self, mean: float) -> float:
-        return float(np.dot(self._counts, np.square(self._values - mean))) / max(float(self._counts.sum()), 1.0)
+        with np.errstate(over="ignore"):  # it only says where to begin
+            squares = np.square(self._values - mean)
+        return float(np.dot(self._counts, squares)) / max(float(self._counts.sum()), 1.0)
+
+
+def _first_of_each(values: Floats, segment: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Where each different value of a segment begins; both are in order."""
+    new = np.ones(values.size, np.bool_)
+    new[1:] = (values[1:] != values[:-1]) | (segment[1:] != segment[:-1])
+    return np.asarray(np.flatnonzero(new), np.int64)
 
 
 def _next(low: float, high: float, gains: dict[float, float]) -> float:

@@ -119,20 +119,21 @@ def _cut(threshold: int, size: int, low: int, false: float, rate: float) -> Cut 
     return min(cuts, key=lambda each: each.bits, default=None)
 
 
-def learned_filter(columns: CodedColumns, there: Tuples, rate: float) -> LearnedFilter:
+def learned_filter(columns: CodedColumns, there: Tuples, rate: float, others: Tuples | None = None) -> LearnedFilter:
     """Return a learned filter of the tuples that occur.
 
     Args:
         columns: that they are of.
         there: all of them.
-        rate: the greatest part of tuples that do not occur, but are asked for, that may be found. They are taken to be
-            tuples of values that occur, though not together.
+        rate: the greatest part of tuples that do not occur, but are asked for, that may be found.
+        others: such tuples; None: of values that occur, though not together.
 
     Raises:
         SetupError: scikit-learn is not installed.
 
     """
-    others = not_together(columns, there, len(there))
+    if others is None:
+        others = not_together(columns, there, len(there))
     half = len(others) // 2  # those that a classifier was trained with look easier to it than they are
     classifier = trained(there, others[:half], buckets_for(columns.hashes))
     scores = classifier.scores(there)

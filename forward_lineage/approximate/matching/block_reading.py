@@ -20,6 +20,7 @@ Truths = npt.NDArray[np.bool_]
 Holds = Callable[[Places], Truths | None]
 #: So many blocks are looked at at once: at first, and at most.
 _LOOKAHEAD = (16, 1_024)
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,15 @@ class BlockReader:
             taken = self._take(slots[self._chosen(slots, active)])
             idle = 0 if taken.any() else idle + slots.size
             found += taken
+        return found
+
+    def rest(self) -> Counts:
+        """Read all rows that were not read yet; returns them by candidate and bar."""
+        self._draw(self.positions.size)
+        found = np.zeros((self.rows.count, self.rows.bars), np.int64)
+        for first in range(0, self._drawn, _AT_ONCE):
+            if not self.stopped():
+                found += self._take(np.arange(first, min(first + _AT_ONCE, self._drawn)))
         return found
 
     def first_of(self, candidate: int, count: int) -> Places:

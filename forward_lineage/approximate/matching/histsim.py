@@ -33,6 +33,8 @@ from forward_lineage.approximate.matching.distance_tests import (
     rows_to_reconstruct,
 )
 
+#: Tables with so many rows are read whole, where rounds would take longer.
+ADD_UP_FROM = 1 << 20
 Tell = Callable[[str], None]
 _PILOT = 4  # so many times the rows that show a candidate with the least share for sure
 _PART = 20  # the pilot is this part of all rows at most
@@ -153,6 +155,9 @@ class HistSim:
             most = np.maximum(_GROWTH * self._seen[places].sum(axis=1), _FEW)
             if not needs.any():  # all of them were read whole
                 return True
+            if self._is_long(int(needs.sum())):
+                self._seen += self._reader.rest()
+                return not self._reader.stopped()
             if (needs > most).any():  # nothing could be certain after this round: look who is where
                 self._seen += self._reader.fill(self._spread(places, np.where(needs > most, most, 0)))
                 continue
@@ -160,6 +165,11 @@ class HistSim:
             if self._tested(places, near, float(split), needs):
                 return True
         return False
+
+    def _is_long(self, needs: int) -> bool:
+        """Whether half of a large table would be read: to read it whole, in order, takes less time."""
+        rows = self._reader.positions.size
+        return rows >= ADD_UP_FROM and self._reader.rows_read + needs > rows // 2
 
     def _tested(self, places: Counts, near: Truths, split: float, needs: Counts) -> bool:
         """Draw fresh rows, and tell whether all tests reject what would make the guess wrong."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from forward_lineage.approximate.answer import blocks_of
+from forward_lineage.approximate.asked_values import is_number
 from forward_lineage.approximate.drawing import DrawnOrder, ScrambleOrder
 from forward_lineage.approximate.group_rows import Selection, selection
 from forward_lineage.approximate.matching.block_reading import BlockReader, Candidates
@@ -44,16 +45,19 @@ class AskedMatch:
         """Raise a BadArgumentError if something cannot be."""
         if (self.target is None) == (self.like is None):
             raise BadArgumentError("target and like: both or none", instead=_TARGET)
+        for name in ("candidates", "histogram"):
+            if not isinstance(getattr(self, name), str):
+                raise BadArgumentError(f"{name}={getattr(self, name)!r}", instead="Name a column.")
         if self.candidates.lower() == self.histogram.lower():
             raise BadArgumentError("candidates and histogram are the same column", instead="Name two columns.")
         if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
             raise BadArgumentError(f"k={self.k!r}", instead="Say how many candidates you want, at least 1.")
         for name, low, high in (("error", 0.0, 2.0), ("confidence", 0.0, 1.0)):
-            if not low < getattr(self, name) < high:
+            if not (is_number(getattr(self, name)) and low < getattr(self, name) < high):
                 raise BadArgumentError(
                     f"{name}={getattr(self, name)!r}", instead=f"It is over {low:g} and below {high:g}."
                 )
-        if not 0 <= self.least < 1:
+        if not (is_number(self.least) and 0 <= self.least < 1):
             raise BadArgumentError(f"least={self.least!r}", instead="It is a share of all rows, such as 0.0008, or 0.")
 
 

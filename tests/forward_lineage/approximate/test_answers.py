@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import statistics
@@ -15,6 +16,7 @@ import pytest
 from forward_lineage.approximate import rounds
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.answer import ApproximateAnswer
+from forward_lineage.approximate.approximator import Asked
 from forward_lineage.approximate.bounds.interval import Interval
 from forward_lineage.approximate.drawing import DrawnOrder
 from forward_lineage.approximate.estimates import BOUNDERS, Sides
@@ -141,6 +143,35 @@ def test_the_first_groups_are_apart_from_the_others(limit: int, down: str) -> No
     ranked = sorted(_means(), key=lambda name: _means()[name], reverse=down == "DESC")
     assert {row["origin"] for row in answer.rows} == set(ranked[:limit])
     assert answer.certified
+
+
+@pytest.mark.parametrize("where", ["", "WHERE x <> 3 AND o <> 'c' "])
+def test_what_takes_long_is_added_up(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a large table the rest is added up once rounds take longer; all is as if rows had been read one by one."""
+    monkeypatch.setattr(rounds, "ADD_UP_FROM", 1_000)
+    chance, rows = np.random.default_rng(3), 9_000
+    numbers = pa.array(chance.integers(-9, 10, rows), mask=chance.random(rows) < 0.1)
+    origin = pa.array(["a", "b", "c", None]).take(pa.array(chance.integers(0, 4, rows)))
+    table = pa.table({"o": origin, "x": numbers, "y": pa.array(chance.random(rows))})
+    sql = f"SELECT o, AVG(x) AS m, SUM(x) AS s, COUNT(x) AS c, COUNT(*) AS n FROM flights {where}GROUP BY o"
+    kept = [
+        row for row in table.to_pylist() if not where or (row["x"] not in (3, None) and row["o"] not in ("c", None))
+    ]
+    for _ in range(2):  # in the order of the scramble, and drawn
+        of = scramble(table, ["o"])
+        of.begin_answer()
+        answer = ask(of, sql, 1e-9)
+        assert answer.certified
+        assert answer.rounds == 1
+        for place, row in enumerate(answer.rows):
+            mine = [each["x"] for each in kept if each["o"] == row["o"]]
+            there = [each for each in mine if each is not None]
+            assert (row["s"], row["c"], row["n"]) == (sum(there), len(there), len(mine))
+            assert row["m"] == row["m_low"] == row["m_high"] == statistics.fmean(there)
+            assert {table["o"][each].as_py() for each in answer.backward(place)} == {row["o"]}
+        assert {row["o"] for row in answer.rows} == {row["o"] for row in kept}
+    doubles = ask(scramble(table, ["o"]), "SELECT AVG(y) AS y FROM flights", 1e-9)
+    assert doubles.rows[0]["y"] == statistics.fmean(table["y"].to_pylist())  # added up without rounding errors
 
 
 def test_only_ends_that_decide_are_looked_at() -> None:
@@ -315,6 +346,8 @@ def test_relations_of_a_scramble() -> None:
         ("SELECT max(delay) FROM flights", "AVG, SUM and COUNT are bounded"),
         ("SELECT avg(delay) FROM flights WHERE delay + 1 > 2", "a condition with"),
         ("SELECT avg(delay) FROM flights WHERE nothing > 2", "has no column nothing"),
+        ("SELECT avg(nothing) FROM flights", "the scramble of flights has no column nothing"),
+        ("SELECT count(nothing) FROM flights", "has no column nothing"),
         ("SELECT dep_time, avg(delay) FROM flights GROUP BY dep_time", "dep_time is not among the groups"),
         ("SELECT avg(origin) FROM flights", "cannot be added up"),
         ("SELECT avg(delay) FROM flights LIMIT 3", "LIMIT without ORDER BY"),
@@ -327,6 +360,20 @@ def test_relations_of_a_scramble() -> None:
 def test_what_is_refused_is_named(sql: str, said: str) -> None:
     with pytest.raises(LineageError, match=said):
         ask(scramble(FLIGHTS, ["origin", "dow"]), sql)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"error": each} for each in (0, -1, math.nan, math.inf, "x", True, np.nan)]
+    + [{"confidence": each} for each in (0, 1, 2, "0.9", math.nan, None)]
+    + [{"rows": each} for each in (0, 1.5, "1", True)]
+    + [{"bounder": "normal"}],
+)
+def test_odd_arguments_are_refused(wrong: dict[str, Any]) -> None:
+    said: dict[str, Any] = {"error": 0.1, "relative": True, "rows": None, "confidence": 0.9, "bounder": "betting"}
+    Asked(**(said | {"error": np.float64(0.1), "rows": np.int64(3)})).check()
+    with pytest.raises(LineageError, match=f"{next(iter(wrong))}="):
+        Asked(**(said | wrong)).check()
 
 
 @pytest.mark.parametrize(

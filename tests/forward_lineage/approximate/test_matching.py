@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from forward_lineage import LineageError
@@ -266,6 +267,22 @@ def test_a_histogram_of_so_many_rows_is_close() -> None:
     )
     assert wrong <= 300 * level
     assert count < rows.size / 3
+
+
+@pytest.mark.parametrize("condition", [None, "late > 40"])
+def test_what_would_be_read_anyway_is_read_at_once(condition: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histsim, "ADD_UP_FROM", 1_000)
+    table = _flights(8_000)
+    of = scramble(table, ["origin", "hour"])
+    of.begin_answer()
+    found = _ask(of, target={0: 1, 1: 1, 2: 1, 3: 1}, error=0.001, where=condition)
+    kept = table if condition is None else table.filter(pc.greater(table["late"], 40))
+    assert (found.certified, found.rounds, found.rows_read) == (True, 0, 8_000)
+    assert [row["origin"] for row in found.rows] == _truth(kept.select(["origin", "hour"]), np.full(4, 0.25), 2)
+    for place, row in enumerate(found.rows):
+        mine = table.take(pa.array(list(found.backward(place))))
+        assert row["exact"]
+        assert mine.num_rows == row["rows_read"] == pc.sum(pc.equal(kept["origin"], row["origin"])).as_py()
 
 
 def test_stage_three_pays_for_all_candidates_that_were_left(monkeypatch: pytest.MonkeyPatch) -> None:
