@@ -34,6 +34,8 @@ from forward_lineage.store.updating import (
     replacement_rules,
     touched_rows,
 )
+from forward_lineage.store.updating import first_rows as first_rows_of
+from forward_lineage.store.updating.first_rows import FirstRows, first_rows
 from forward_lineage.store.updating.growing_groups import growing, grown
 from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
 from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError, Probe, key_column
@@ -93,6 +95,8 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "counted twice": nullcontext,
     "first rows": nullcontext,
     "rows that may be first": nullcontext,
+    "order of first rows": nullcontext,
+    "groups that LIMIT kept out": lambda: patch.object(first_rows_of, "_loses_parts", lambda *_: False),
     "groups that are filtered": lambda: patch.object(
         joining_rows, "KEEP_ALL", joining_rows.KEEP_ALL | {"having", "qualify"}
     ),
@@ -110,6 +114,7 @@ _NEED_OLD_ROWS = {
     *(
         "first rows",
         "rows that may be first",
+        "order of first rows",
         "values of then and now",
         "values that may be equal",
         "keys of partitions",
@@ -127,6 +132,10 @@ _TELLS = {
     "keys of all sides": r"^SELECT (?!x\.|y\.).*(LEFT|RIGHT|FULL) .*GROUP BY y",
     "parts of queries in FROM": r"(WITH|FROM) .*\(SELECT.*GROUP BY.*\) ",
     "values in HAVING": r"HAVING.*SELECT",
+    "groups that LIMIT kept out": "(GROUP BY|OVER).*LIMIT",
+    "first rows": "LIMIT",
+    "rows that may be first": "LIMIT",
+    "order of first rows": "LIMIT",
     "groups of sets": "GROUP BY.*(INTERSECT|EXCEPT)|(INTERSECT|EXCEPT).*GROUP BY",
 }
 _SAID_AFTER = 1000
@@ -269,8 +278,7 @@ def replaced(case: Case, spoilt: str = "") -> Replaced | str:
 
 
 def _replaced(case: Case, spoilt: str) -> Replaced:
-    changed, went = case.changed.keys(), case.went
-    fits = partial(_fits, case)
+    went = case.went
     untouched = Counter(
         {
             (values, lineage): count
@@ -280,17 +288,22 @@ def _replaced(case: Case, spoilt: str) -> Replaced:
     )
     everything = without_limit(case.tree)
     if everything is not None:
-        keyed = keyed_replacement(everything, changed, went, fits)
-        return _first_rows(case, _keyed(case, keyed, untouched, spoilt), spoilt)
+        first = first_rows(case.tree, went)
+        return _first_rows(case, first, _of_all(case, everything, untouched, spoilt), spoilt)
     if went == set():
         with suppress(NotProvableError):
             return _growing(case, spoilt)
-    found = replacement(case.tree, changed, went, fits)
+    return _of_all(case, case.tree, untouched, spoilt)
+
+
+def _of_all(case: Case, tree: exp.Expr, untouched: Counter[AnnotatedRow], spoilt: str) -> Replaced:
+    changed, went, fits = case.changed.keys(), case.went, partial(_fits, case)
+    found = replacement(tree, changed, went, fits)
     if not isinstance(found, Keyed):
         active = [each for each in found if _asked(case, each.probe)]
         if is_each_once(active) or spoilt == "several places":
             return _added(case, found, active, untouched)
-        found = keyed_replacement(case.tree, changed, went, fits)
+        found = keyed_replacement(tree, changed, went, fits)
     return _keyed(case, found, untouched, spoilt)
 
 
@@ -307,11 +320,19 @@ def _growing(case: Case, spoilt: str) -> Replaced:
     return "growing groups" if how.keys else "growing totals", kept, new
 
 
-def _first_rows(case: Case, everything: Replaced, spoilt: str) -> Replaced:
+def _first_rows(case: Case, first: FirstRows, everything: Replaced, spoilt: str) -> Replaced:
     what, kept, new = everything
-    if (kept != case.saved and spoilt != "first rows") or (new and spoilt != "rows that may be first"):
+    if kept != case.saved and spoilt != "first rows":
         raise NotProvableError("it has LIMIT")
-    return f"first rows of {what}", case.saved, Counter()
+    if not new or spoilt == "rows that may be first":
+        return f"first rows of {what}", case.saved, Counter()
+    if spoilt == "order of first rows":
+        first = replace(first, order=tuple(replace(each, descending=not each.descending) for each in first.order))
+    saved, came = list(case.saved.elements()), list(new.elements())
+    places = first.of([*(values for values, _ in saved), *came])
+    kept = Counter(saved[place] for place in places if place < len(saved))
+    new = Counter(came[place - len(saved)] for place in places if place >= len(saved))
+    return f"first rows of {what}, merged", kept, new
 
 
 def _fits(case: Case, sql: str, _: Sequence[int]) -> bool:

@@ -34,6 +34,7 @@ from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult, SortKey, TracedTable
 from forward_lineage.store.saving.execution import Target, write_result
 from forward_lineage.store.updating.changed_views import MOST_KEYS, ChangedViews
+from forward_lineage.store.updating.first_rows import FirstRows, check_order, first_rows
 from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing, grown
 from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
 from forward_lineage.store.updating.inputs import Input
@@ -79,6 +80,7 @@ class Touched:
         how: the places where rows came that join; or the keys of the parts; or how its groups grow.
         keys: of a result with keys, those of touched parts, in the columns that `key_column` names.
         order: what the query sorts its rows by, if it says an order that they may not be in then.
+        first: how many of its rows a query with LIMIT gives.
 
     """
 
@@ -89,6 +91,7 @@ class Touched:
     how: tuple[Added, ...] | Keyed | Growing
     keys: pa.Table | None = None
     order: tuple[SortKey, ...] = ()
+    first: FirstRows | None = None
 
     @property
     def share(self) -> float:
@@ -120,6 +123,8 @@ class Touched:
 
     def told(self) -> str:
         """Say what is made again, as a clause."""
+        if self.first is not None:
+            return f"rows of {self.made_of} that came or changed may be among its first {self.first.count:,}"
         if isinstance(self.how, Keyed):
             if self.keys is None:
                 return f"some of its {self.how.what} have rows of {self.made_of} that changed"
@@ -130,6 +135,10 @@ class Touched:
             f"{len(self.rows):,} of its {self.saved.rows:,} rows were made of rows of {self.made_of} that changed"
             + (", and rows that came join in it" if self.how else "")
         )
+
+
+Check = Callable[[Touched], object]
+"""Raises `NotProvableError` if it does not pay to make a part again."""
 
 
 class Replacer:
@@ -152,9 +161,7 @@ class Replacer:
 
     # ------------------------------------------------------------ what is touched
 
-    def touched(
-        self, saved: SavedResult, inputs: Sequence[Input], check: Callable[[Touched], object] = lambda _: None
-    ) -> Touched:
+    def touched(self, saved: SavedResult, inputs: Sequence[Input], check: Check = lambda _: None) -> Touched:
         """Return the part of a result that changes touch.
 
         Args:
@@ -172,23 +179,32 @@ class Replacer:
         self._check_form(saved)
         by_name = {each.edge.name.lower(): each for each in others}
         went = self._prover.went(others)
-        fits = partial(self._fits, saved)
         rows = self._prover.made_of_changed(saved, others)
         everything = without_limit(tree)
         if everything is not None:
-            keyed = keyed_replacement(everything, by_name.keys(), went, fits)
-            return self._first_rows(self._with_keys(Touched(saved, inputs, others, rows, keyed), everything, by_name))
+            first = first_rows(tree, went)
+            check_order(first, [kind.lower() for _, kind in saved.columns])
+            everyone = Touched(saved, inputs, others, rows, (), first=first)
+            return self._first_rows(self._of_all(everyone, everything, by_name, went, check))
         if not went and went is not None:
             with suppress(NotProvableError):
                 return self._growing(Touched(saved, inputs, others, rows, growing(tree, by_name.keys())), tree, by_name)
+        return self._of_all(Touched(saved, inputs, others, rows, ()), tree, by_name, went, check)
+
+    def _of_all(
+        self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input], went: set[str] | None, check: Check
+    ) -> Touched:
+        """Of a query without LIMIT."""
+        fits = partial(self._fits, found.saved)
         how = replacement(tree, by_name.keys(), went, fits)
         if not isinstance(how, Keyed):
             active = self._active(how, by_name)
             if is_each_once(active):
-                return Touched(saved, inputs, others, rows, active, order=_order(tree, saved) if active else ())
+                return replace(found, how=active, order=_order(tree, found.saved) if active else ())
             how = keyed_replacement(tree, by_name.keys(), went, fits)
-        found = Touched(saved, inputs, others, rows, how, order=_order(tree, saved))
-        check(found)
+        found = replace(found, how=how, order=_order(tree, found.saved))
+        if found.first is None:
+            check(found)
         return self._with_keys(found, tree, by_name)
 
     def _active(self, places: Sequence[Added], by_name: Mapping[str, Input]) -> tuple[Added, ...]:
@@ -278,15 +294,14 @@ class Replacer:
         return edge
 
     def _first_rows(self, found: Touched) -> Touched:
-        """Of a query with LIMIT: its rows are the first ones still, if parts that are touched had and have none."""
-        assert isinstance(found.how, Keyed) and found.keys is not None, "it has keys"
+        """Of a query with LIMIT: rows that came may be among the first ones, if none of these is touched."""
         if found.rows:
             raise NotProvableError("its first rows are touched, and which come after them is not known")
-        if found.keys.num_rows:
+        if isinstance(found.how, Keyed) and found.keys is not None and found.keys.num_rows:
             with _spark_may_refuse(), self._view_of(found.keys) as name:
-                if self.tables.spark.sql(found.how.sql.replace(KEYS, name)).limit(1).collect():
-                    raise NotProvableError("rows that came or changed may be among its first")
-        return replace(found, keys=found.keys.slice(0, 0))
+                if not self.tables.spark.sql(found.how.sql.replace(KEYS, name)).limit(1).collect():
+                    return replace(found, keys=found.keys.slice(0, 0))
+        return found
 
     @contextmanager
     def _view_of(self, keys: pa.Table) -> Iterator[str]:
@@ -336,7 +351,7 @@ class Replacer:
             with _spark_may_refuse():
                 runs = enumerate(self._runs(touched))
                 parts = [self._run(touched, *run, folder / f"again-{number}") for number, run in runs]
-            made = self._grown(touched, parts) if isinstance(touched.how, Growing) else _made_again(touched, parts)
+            made = self._made(touched, parts)
             written = write_new_rows(saved, made, folder)
             for number in range(len(parts)):
                 shutil.rmtree(folder / f"again-{number}")
@@ -366,6 +381,11 @@ class Replacer:
             chosen = Chosen(self.tables.base_table(manifest), manifest.version, found.changes.after, by_value)
             table = self._chosen.table_of(chosen)
             yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
+
+    def _made(self, touched: Touched, parts: Sequence[Part]) -> MadeAgain:
+        if touched.first is not None:
+            return _first_of_all(touched.saved, touched.first, parts)
+        return self._grown(touched, parts) if isinstance(touched.how, Growing) else _made_again(touched, parts)
 
     def _grown(self, touched: Touched, parts: Sequence[Part]) -> MadeAgain:
         """The groups that rows came to, with what they had before."""
@@ -485,6 +505,23 @@ def _made_again(touched: Touched, parts: Sequence[Part]) -> MadeAgain:
         relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
         names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
     return MadeAgain(rows, lineage, matched(names[0], numbers.tolist(), names[1]), went)
+
+
+def _first_of_all(saved: SavedResult, first: FirstRows, parts: Sequence[Part]) -> MadeAgain:
+    """The first of the rows of before and new ones. From the first new one on, all have new numbers, which ascend."""
+    numbers = np.array(list(saved.numbers()), np.int64)
+    old = _rows_of(saved, numbers)
+    lineage = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
+    both = [(old, lineage), *((rows.cast(old.schema), pairs) for rows, pairs in parts)]
+    rows, lineage = pa.concat_tables([each for each, _ in both]), _stacked(both)
+    places = first.of(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
+    stay = next((at for at, place in enumerate(places) if at != place), len(places))
+    again = np.array(places[stay:], np.int64)
+    now = np.full(rows.num_rows, -1, np.int64)
+    now[again] = np.arange(again.size)
+    there = {name: (now[at], ids) for name, (at, ids) in lineage.items()}
+    kept = {name: (at[at >= 0], ids[at >= 0]) for name, (at, ids) in there.items()}
+    return MadeAgain(rows.take(again), kept, np.full(again.size, -1, np.int64), LineageSet(numbers[stay:]))
 
 
 def _added_up(
