@@ -96,7 +96,7 @@ def query_in_parts(chance: random.Random) -> Statement:
     shape = chance.choice(
         [
             *("rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"),
-            *("in FROM", "in FROM"),
+            *("in FROM", "in FROM", "growing", "hidden", "first"),
         ]
     )
     if shape == "limit":
@@ -111,6 +111,14 @@ def query_in_parts(chance: random.Random) -> Statement:
         return Statement(Query(SetOp(shape, left, right, all=shape == "UNION" and chance.random() < 1 / 3)))
     if shape == "in FROM":
         return _with_groups_in_from(chance)
+    if shape == "growing":
+        return Statement(Query(_select(chance, "group", two_integers=True, joins=["INNER", "CROSS"])))
+    if shape == "hidden":
+        return Statement(Query(_select(chance, chance.choice(["group", "having", "window"]), joins=_POSITIVE, hides=1)))
+    if shape == "first":
+        select = _select(chance, chance.choice(["rows", "rows", "group"]), two_integers=True, joins=["INNER"])
+        keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
+        return Statement(Query(select, order=keys, limit=chance.choice([2, 4, 6])))
     return Statement(Query(_select(chance, shape, joins=_joins(chance))))
 
 
@@ -145,7 +153,12 @@ def _joins(chance: random.Random) -> Sequence[str]:
 
 
 def _select(
-    chance: random.Random, only: str = "", *, two_integers: bool = False, joins: Sequence[str] = _JOINS
+    chance: random.Random,
+    only: str = "",
+    *,
+    two_integers: bool = False,
+    joins: Sequence[str] = _JOINS,
+    hides: float = 1 / 3,
 ) -> Select:
     name = chance.choice(sorted(SCHEMAS))
     key, value = Col(SCHEMAS[name][0][0], "x"), Col(chance.choice(_INTS[name]), "x")
@@ -161,7 +174,7 @@ def _select(
         if only or two_integers
         else chance.choice(["rows", "rows", "distinct", "group", "having", "all", "window"])
     )
-    hides = bool(only) and not two_integers  # the keys of its parts
+    hidden = bool(only) and not two_integers and chance.random() < hides  # the keys of its parts
     aggregate = Agg(chance.choice(["count", "sum", "min", "max"]), (chance.choice([key, value]),))
     number = (
         aggregate
@@ -179,16 +192,14 @@ def _select(
                 return Select(
                     (Item(value_of_key, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,))
                 )
-            selected = (
-                (Item(number, "k2"),) if hides and chance.random() < 1 / 3 else (Item(value, "k1"), Item(number, "k2"))
-            )
+            selected = (Item(number, "k2"),) if hidden else (Item(value, "k1"), Item(number, "k2"))
             return Select(selected, source, where=where, group=GroupBy((value,)), having=having)
         case "all":
             return Select((Item(number, "k1"), Item(Agg("max", (value,)), "k2")), source, where=where)
         case "window":
             rank = Over(Func("rank", ()), (value,), (SortKey(key),))
             qualify = Op("=", rank, Lit(1)) if chance.random() < 1 / 3 else None
-            shown = items[:1] if hides and chance.random() < 1 / 3 else items
+            shown = items[:1] if hidden else items
             return Select((*shown, Item(rank, "k3")), source, where=where, qualify=qualify)
     return Select(items, source, where=where)
 

@@ -14,10 +14,10 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -25,7 +25,6 @@ import click
 import duckdb
 from sqlglot import exp
 
-from forward_lineage.frontend import parse
 from forward_lineage.store.updating import (
     columns_read,
     growing_groups,
@@ -37,8 +36,8 @@ from forward_lineage.store.updating import (
 from forward_lineage.store.updating import first_rows as first_rows_of
 from forward_lineage.store.updating.first_rows import FirstRows, first_rows
 from forward_lineage.store.updating.growing_groups import growing, grown
-from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
-from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError, Probe, key_column
+from forward_lineage.store.updating.hidden_keys import HiddenKeys
+from forward_lineage.store.updating.joining_rows import NotProvableError, Probe
 from forward_lineage.store.updating.replacement_rules import (
     Added,
     Keyed,
@@ -48,7 +47,7 @@ from forward_lineage.store.updating.replacement_rules import (
     without_limit,
 )
 from forward_lineage.store.updating.sources_in_parts import Source
-from forward_lineage.store.updating.touched_rows import before, both, telling_probes
+from forward_lineage.store.updating.touched_rows import telling_probes
 from tests.oracle.algebra import BaseTable, Database, Statement, Value
 from tests.oracle.comparison import AnnotatedRow, shown
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
@@ -56,11 +55,9 @@ from tests.oracle.interpreter import interpret
 from tests.oracle.printing import to_sql
 from tests.oracle.spark_answers import tables_in
 from tests.oracle.strategies import SCHEMAS, VALUES
+from tests.updates.cases import Answers, Case, Keys, KnownSource
 from tests.updates.queries import query_in_parts, small_query
 from tests.updates.tables import edited
-
-_DUCKDB = duckdb.connect(config={"threads": 1})
-_TYPES = {"int": "BIGINT", "str": "VARCHAR", "bool": "BOOLEAN"}
 
 #: By name: what is put in the place of what. Those with nothing are left out here, in the place of `replacing`.
 SPOILED: dict[str, Callable[[], AbstractContextManager[Any]]] = {
@@ -154,81 +151,6 @@ def _first(places: Callable[..., Iterator[exp.Table]]) -> Callable[..., Iterator
 
 def _any_aggregate(item: exp.Expr, by: list[exp.Expr]) -> str:
     return growing_groups.KEY if item in by else "sum"
-
-
-@dataclass(frozen=True)
-class Changes:
-    """Keys of rows of a table that went, came and differ, and in which columns."""
-
-    gone: frozenset[Value]
-    came: frozenset[Value]
-    differs: frozenset[Value]
-    columns: frozenset[str]
-
-    @property
-    def before(self) -> frozenset[Value]:
-        return self.gone | self.differs
-
-    @property
-    def after(self) -> frozenset[Value]:
-        return self.came | self.differs
-
-    def as_read(self, tree: exp.Expr) -> Changes:
-        """Return them as a query reads them."""
-        return self if columns_read.reads_any(tree, self.columns) else replace(self, differs=frozenset())
-
-
-def changes(then: BaseTable, now: BaseTable) -> Changes:
-    """Compare two versions of a table by key."""
-    old, new = ({row[0]: row for row in table.rows} for table in (then, now))
-    differs = frozenset(key for key in old.keys() & new.keys() if old[key] != new[key])
-    others = {
-        at for key in differs for at, values in enumerate(zip(old[key], new[key], strict=True)) if len(set(values)) > 1
-    }
-    columns = frozenset(then.columns[at] for at in others)
-    return Changes(frozenset(old.keys() - new.keys()), frozenset(new.keys() - old.keys()), differs, columns)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A query, its tables before and after an edit, and its rows with their lineage before."""
-
-    statement: Statement
-    then: Database
-    now: Database
-    saved: Counter[AnnotatedRow]
-    keeps_old_rows: bool = True
-
-    @cached_property
-    def tree(self) -> exp.Expr:
-        """The query as the rules see it."""
-        return parse(to_sql(self.statement)).tree
-
-    @cached_property
-    def changed(self) -> dict[str, Changes]:
-        """The tables that have other rows now, as the query reads them."""
-        found = {name: changes(self.then[name], self.now[name]).as_read(self.tree) for name in self.then}
-        return {name: each for name, each in found.items() if each.before or each.after}
-
-    @property
-    def went(self) -> set[str] | None:
-        """The tables of which rows went or differ; None: they cannot be read any more."""
-        found = {name for name, each in self.changed.items() if each.before}
-        return found if self.keeps_old_rows or not found else None
-
-    def is_touched(self, lineage: frozenset[tuple[str, Value]]) -> bool:
-        """Whether a row with this lineage was made of a row that went or differs."""
-        return any(one in self.changed[table].before for table, one in lineage if table in self.changed)
-
-    def comes(self, table: str) -> BaseTable:
-        """The rows of a table that came or differ."""
-        rows = tuple(row for row in self.now[table].rows if row[0] in self.changed[table].after)
-        return replace(self.now[table], rows=rows)
-
-    def goes(self, table: str) -> BaseTable:
-        """The rows of a table that went or differ, as they were."""
-        rows = tuple(row for row in self.then[table].rows if row[0] in self.changed[table].before)
-        return replace(self.then[table], rows=rows)
 
 
 def decided(case: Case, spoilt: str = "") -> str:
@@ -366,10 +288,6 @@ def _keyed(case: Case, keyed: Keyed, untouched: Counter[AnnotatedRow], spoilt: s
     return what, kept, Counter(Answers(case, keys=keys).rows(keyed.sql))
 
 
-Keys = set[tuple[Value, ...]]
-KnownSource = tuple[Source, Keys]
-
-
 def _known(case: Case, sources: Sequence[Source], spoilt: str) -> list[KnownSource]:
     """Queries that stand as tables, each with the keys of its touched parts."""
     found: list[KnownSource] = []
@@ -395,110 +313,6 @@ def _hidden_of(case: Case, hidden: HiddenKeys) -> Callable[[AnnotatedRow], Keys]
     return of_row
 
 
-class Answers:
-    """What DuckDB says of texts of the rules.
-
-    Args:
-        case: whose tables are read.
-        probe: that is asked, if it is one.
-        keys: the rows of `KEYS`.
-        rows_of: the table whose rows are to be numbered.
-        sources: queries that stand as tables.
-
-    """
-
-    def __init__(
-        self,
-        case: Case,
-        probe: Probe | None = None,
-        keys: Collection[tuple[Value, ...]] | None = None,
-        rows_of: str = "",
-        sources: Sequence[KnownSource] = (),
-    ) -> None:
-        self._case, self._probe, self._keys, self._rows_of = case, probe, keys, rows_of
-        self._sources = sources
-
-    def rows(self, sql: str) -> list[tuple[Value, ...]]:
-        """Return the rows of a text in Spark's dialect."""
-        tables = {**self._case.now, **self._of_probe()}
-        texts = " ".join([sql, *(text for source, _ in self._sources for text in (*source.whole, *source.part))])
-        named = [name for name in tables if name in texts]
-        parts = [_values(name, tables[name].columns, tables[name].kinds, tables[name].rows) for name in named]
-        if self._keys is not None:
-            kinds = [_kind(column) for column in zip(*self._keys, strict=True)]
-            parts.append(_values(KEYS, tuple(key_column(i) for i in range(len(kinds))), kinds, list(self._keys)))
-        parts += self._of_sources()
-        text = _in_duckdb(sql)
-        own, rest = (text.removeprefix("WITH "), "") if text.startswith("WITH ") else ("", text)
-        names = ", ".join(filter(None, [*parts, own]))
-        return _DUCKDB.execute(f"WITH {names} {rest}" if names else rest).fetchall()
-
-    def _of_sources(self) -> Iterator[str]:
-        """Queries that stand as tables, and their touched parts, as relations that a text may read."""
-        for source, keys in self._sources:
-            name = f"__keys_of_{source.name}"
-            whole = [_in_duckdb(text) for text in source.whole]
-            now = then = f"SELECT * FROM ({whole[0]}) AS none WHERE false"
-            if keys:
-                yield _values(name, source.keys, [_kind(column) for column in zip(*keys, strict=True)], list(keys))
-                now, then = (_in_duckdb(text.replace(KEYS, name)) for text in source.part)
-            yield f"{source.name} AS ({whole[0]})"
-            yield f"{before(source.name)} AS ({whole[1]})"
-            yield f"{both(source.name)} AS (({whole[0]}) UNION ALL ({then}))"
-            if self._probe is not None and self._probe.table == source.name:
-                yield f"{PLACE} AS (({now}) UNION ALL ({then}))"
-
-    def _of_probe(self) -> Database:
-        case, probe = self._case, self._probe
-        if probe is None:
-            return {PLACE: _numbered(case.now[self._rows_of])} if self._rows_of else {}
-        found: Database = {}
-        if probe.table in case.changed:
-            came = case.comes(probe.table)
-            found[PLACE] = _both(case.goes(probe.table), came) if probe.both else came
-        for name in case.changed:
-            found[both(name)] = _both(case.goes(name), case.now[name])
-            found[before(name)] = case.then[name]
-        return found
-
-
-def _both(one: BaseTable, other: BaseTable) -> BaseTable:
-    return replace(other, rows=(*one.rows, *other.rows))
-
-
-def _numbered(table: BaseTable) -> BaseTable:
-    """Rows with their keys in front, as their numbers."""
-    rows = tuple((row[0], *row) for row in table.rows)
-    return BaseTable((NUMBER, *table.columns), (table.kinds[0], *table.kinds), rows)
-
-
-def _values(name: str, columns: Sequence[str], kinds: Sequence[str], rows: Sequence[tuple[Value, ...]]) -> str:
-    """Rows as a relation that a text may read; there is one without rows, too."""
-    listed = [tuple(None for _ in columns), *rows]
-    typed = ", ".join(
-        f"CAST({column} AS {_TYPES[kind]}) AS {column}" for column, kind in zip(columns, kinds, strict=True)
-    )
-    values = ", ".join(f"({i}, {', '.join(map(_literal, row))})" for i, row in enumerate(listed))
-    return f"{name} AS (SELECT {typed} FROM (VALUES {values}) AS v(nr, {', '.join(columns)}) WHERE nr > 0)"
-
-
-def _literal(value: Value) -> str:
-    if value is None:
-        return "NULL"
-    return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
-
-
-def _kind(values: Sequence[Value]) -> str:
-    known = {type(value) for value in values if value is not None}
-    return {bool: "bool", int: "int", str: "str"}[known.pop()] if known else "str"
-
-
-def _in_duckdb(sql: str) -> str:
-    text = sql.replace("LEFT SEMI JOIN", "SEMI JOIN").replace("LEFT ANTI JOIN", "ANTI JOIN")
-    text = text.replace("AS STRING", "AS VARCHAR")
-    return text.replace("<=>", "IS NOT DISTINCT FROM")
-
-
 def a_database(chance: random.Random) -> Database:
     """Return tables r, t and u with up to six rows."""
     found: Database = {}
@@ -519,12 +333,18 @@ def answer(statement: Statement, database: Database) -> Counter[AnnotatedRow] | 
 
 def outcomes(seed: int, spoilt: str = "") -> Iterator[tuple[str, str | None]]:
     """Yield, without end, what was decided of a query after an edit, and both sides if that was wrong."""
+    return ((way, fault) for way, fault, _ in _tried(seed, spoilt))
+
+
+def _tried(seed: int, spoilt: str = "") -> Iterator[tuple[str, str | None, str]]:
+    """The same, with the queries."""
     chance = random.Random(seed)
     while True:
         statement, then = chance.choice([small_query, query_in_parts])(chance), a_database(chance)
         if not re.search(_TELLS.get(spoilt, ""), to_sql(statement)):
             continue
-        now, names = edited(then, chance)
+        only_came = not spoilt and chance.random() < 1 / 3
+        now, names = edited(then, chance, ["insert"]) if only_came else edited(then, chance)
         if not any(then[name] != now[name] and name in tables_in(statement) for name in names):
             continue
         saved, wanted = answer(statement, then), answer(statement, now)
@@ -542,7 +362,35 @@ def outcomes(seed: int, spoilt: str = "") -> Iterator[tuple[str, str | None]]:
             wrong = bool(kept - wanted) or values_of(wanted - kept) != new
         told = f"{way}\n{to_sql(statement)}\n{then}\n{now}\nsaved:{shown(saved)}\nwanted:{shown(wanted)}\n{partly}"
         vain = saved == wanted and way != "untouched"
-        yield (way, told) if wrong else (f"{way} (in vain)" if vain else way, None)
+        sql = to_sql(statement)
+        yield (way, told, sql) if wrong else (f"{way} (in vain)" if vain else way, None, sql)
+
+
+#: The classes of queries in docs/updating.md, by what is in their text and in what was decided of them.
+CLASSES = {
+    "joined rows, UNION ALL": r"joined rows|union all",
+    "DISTINCT, UNION, INTERSECT, IN, EXISTS": r"DISTINCT|UNION (?!ALL)|INTERSECT|IN \(SELECT|EXISTS",
+    "GROUP BY": r"GROUP BY",
+    "HAVING": r"HAVING",
+    "sums, counts, extremes that grow": r"growing",
+    "outer joins": r"(LEFT|RIGHT|FULL) (OUTER )?JOIN",
+    "anti joins, NOT IN, NOT EXISTS, EXCEPT": r"ANTI JOIN|NOT IN|NOT EXISTS|EXCEPT|NOT \(",
+    "correlated subqueries": r"EXISTS \(SELECT",
+    "uncorrelated values": r"[<>=] \(SELECT",
+    "windows": r"OVER \(",
+    "ORDER BY … LIMIT": r"LIMIT",
+    "keys that are not selected": r"hidden keys",
+    "groups in FROM and WITH": r"groups in FROM",
+    "values in HAVING": r"HAVING.*\(SELECT (max|min|count)\(z",
+    "first rows, merged": r"merged",
+}
+
+
+def classes_of(way: str, sql: str) -> list[str]:
+    """Return the classes of a query that was proven, or made again in part."""
+    if not way.startswith(("untouched", "partly")):
+        return []
+    return [name for name, told in CLASSES.items() if re.search(told, f"{way}\n{sql}")]
 
 
 def values_of(rows: Counter[AnnotatedRow]) -> Counter[tuple[Value, ...]]:
@@ -565,8 +413,10 @@ def main(cases: int, seed: int, spoil: bool, rules: Sequence[str]) -> None:
         sys.exit(bool(passed))
     ways: Counter[str] = Counter()
     wrong = 0
-    for number, (way, fault) in zip(range(1, cases + 1), outcomes(seed), strict=False):
+    classes: Counter[str] = Counter(dict.fromkeys(CLASSES, 0))
+    for number, (way, fault, sql) in zip(range(1, cases + 1), _tried(seed), strict=False):
         ways[way] += 1
+        classes.update(classes_of(way, sql))
         if number % _SAID_AFTER == 0:
             print(f"{number} cases, {sum(n for each, n in ways.items() if 'partly' in each)} in part", flush=True)
         if fault is not None:
@@ -574,6 +424,9 @@ def main(cases: int, seed: int, spoil: bool, rules: Sequence[str]) -> None:
             print(fault, flush=True)
     for way, count in ways.most_common():
         print(f"{count:6} {way}")
+    print("proven or in part, by class:")
+    for name, count in classes.most_common():
+        print(f"{count:6} {name}")
     print(f"{cases} cases, {wrong} wrong")
     sys.exit(bool(wrong))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -73,16 +74,19 @@ class Tables:
             pq.write_table(pa.table(columns, schema=schema), self._files[part])
 
 
-def edited(database: Database, chance: random.Random) -> tuple[Database, set[str]]:
+_KINDS = ["insert", "insert", "delete", "change", "nothing"]
+
+
+def edited(database: Database, chance: random.Random, kinds: Sequence[str] = _KINDS) -> tuple[Database, set[str]]:
     """Change a few rows of one table or two: return the database, and which tables."""
     names = set(chance.sample(sorted(database), chance.choice([1, 1, 2])))
-    return {**database, **{name: _edited(database[name], chance) for name in sorted(names)}}, names
+    return {**database, **{name: _edited(database[name], chance, kinds) for name in sorted(names)}}, names
 
 
-def _edited(table: BaseTable, chance: random.Random) -> BaseTable:
+def _edited(table: BaseTable, chance: random.Random, kinds: Sequence[str]) -> BaseTable:
     rows = {row[0]: row for row in table.rows}
     for _ in range(chance.choice([1, 1, 2])):
-        kind = chance.choice(["insert", "insert", "delete", "change", "nothing"])
+        kind = chance.choice(kinds)
         if kind == "insert":
             key = chance.choice([key for key in range(_MOST_KEYS) if key not in rows])
             rows[key] = (key, *(chance.choice(VALUES[each]) for each in table.kinds[1:]))

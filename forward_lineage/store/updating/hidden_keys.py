@@ -59,9 +59,9 @@ def hidden_keys(tree: exp.Expr, select: exp.Select, common: Sequence[exp.Expr], 
     for place in _kept_places(select):
         if _is_read_once(tree, place):
             found.append((place, [each for each in keys if _is_of(each, place, merged, fits)]))
-    place, known = max(found, key=lambda each: len(each[1]), default=(exp.Table(), []))
-    if not known:
+    if not any(known for _, known in found):
         raise NotProvableError("its parts have no key that is selected, or computed of a table that is read once")
+    place, known = max(found, key=lambda each: len(each[1]))
     return HiddenKeys(joined.name_of(place), tuple(known), _text(place, known))
 
 

@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.manifest import Provider
@@ -35,13 +34,12 @@ from forward_lineage.store.library.saved_result import SavedResult, SortKey, Tra
 from forward_lineage.store.saving.execution import Target, write_result
 from forward_lineage.store.updating.changed_views import MOST_KEYS, ChangedViews
 from forward_lineage.store.updating.first_rows import FirstRows, check_order, first_rows
-from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing, grown
+from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing
 from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError, key_column
 from forward_lineage.store.updating.kept_files import share_files, still_newest
-from forward_lineage.store.updating.matching import Names, matched
-from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
+from forward_lineage.store.updating.new_rows import MadeAgain, Written, write_new_rows
 from forward_lineage.store.updating.proving import Prover, as_read
 from forward_lineage.store.updating.reading_order import reading_order
 from forward_lineage.store.updating.replacement_rules import (
@@ -51,6 +49,15 @@ from forward_lineage.store.updating.replacement_rules import (
     keyed_replacement,
     replacement,
     without_limit,
+)
+from forward_lineage.store.updating.rows_made_again import (
+    Part,
+    added_up,
+    first_of_all,
+    made_again,
+    pairs_of,
+    relation_of,
+    stacked,
 )
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
@@ -62,9 +69,6 @@ MOST_ROWS = 1_000_000
 """That are made again: they pass through the driver."""
 _INTEGERS = ["tinyint", "smallint", "int", "bigint"]
 _COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
-Part = tuple[pa.Table, dict[str, Pairs]]
-"""Rows that were made again, and by table, in lower case, what they were made of."""
-_NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
 
@@ -99,7 +103,7 @@ class Touched:
         saved = self.saved
         if not self.rows or saved.pairs > MOST_ROWS:
             return len(self.rows) / max(saved.rows, 1)
-        pairs = sum(_pairs_of(saved, edge.name, self.rows.ids())[0].size for edge in saved.tables)
+        pairs = sum(pairs_of(saved, edge.name, self.rows.ids())[0].size for edge in saved.tables)
         return (len(self.rows) + pairs) / max(saved.rows + saved.pairs, 1)
 
     @property
@@ -264,7 +268,7 @@ class Replacer:
         assert isinstance(found.how, Keyed) and found.how.hidden is not None, "asked before"
         edge = self._edge(found, found.how.hidden)
         changed = next((each for each in found.others if each.edge is edge), None)
-        numbers, ids = _relation(found.saved, edge).restrict(rows=found.rows).pairs()
+        numbers, ids = relation_of(found.saved, edge).restrict(rows=found.rows).pairs()
         if changed is not None and changed.changes is not None:
             stays = ~np.isin(ids, changed.changes.before.ids())
             numbers, ids = numbers[stays], ids[stays]
@@ -383,18 +387,20 @@ class Replacer:
             yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
 
     def _made(self, touched: Touched, parts: Sequence[Part]) -> MadeAgain:
-        if touched.first is not None:
-            return _first_of_all(touched.saved, touched.first, parts)
-        return self._grown(touched, parts) if isinstance(touched.how, Growing) else _made_again(touched, parts)
-
-    def _grown(self, touched: Touched, parts: Sequence[Part]) -> MadeAgain:
-        """The groups that rows came to, with what they had before."""
         saved, how = touched.saved, touched.how
-        assert isinstance(how, Growing), "asked before"
+        if touched.first is not None:
+            return first_of_all(saved, touched.first, parts)
+        if isinstance(how, Growing):
+            return self._grown(touched, how, parts)
+        return made_again(saved, touched.rows, how, parts)
+
+    def _grown(self, touched: Touched, how: Growing, parts: Sequence[Part]) -> MadeAgain:
+        """The groups that rows came to, with what they had before."""
+        saved = touched.saved
         more = pa.concat_tables([rows for rows, _ in parts])
         keys = more.select(list(how.keys)).rename_columns([key_column(i) for i in range(len(how.keys))])
         numbers = self._rows_with(touched, how.keys, keys) if how.keys else LineageSet(saved.numbers())
-        return _added_up(saved, how, numbers.ids(), more, _stacked(parts))
+        return added_up(saved, how, numbers.ids(), more, stacked(parts))
 
     def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> Part:
         """Run a statement; return its rows, as in the files of the result, and their lineage."""
@@ -483,139 +489,3 @@ def _version(saved: SavedResult, written: Written, folder: Path) -> SavedResult:
         ids_end=written.ids_end,
         keeps_numbers_of=0,
     )
-
-
-# ------------------------------------------------------------ which row is which
-
-
-def _made_again(touched: Touched, parts: Sequence[Part]) -> MadeAgain:
-    saved, went = touched.saved, touched.rows
-    numbers = went.ids()
-    old = _rows_of(saved, numbers)
-    rows = pa.concat_tables([rows for rows, _ in parts]) if parts else old.slice(0, 0)
-    lineage = _stacked(parts)
-    names: tuple[Names, Names]
-    if isinstance(touched.how, Keyed) and touched.how.hidden is not None:
-        name = touched.how.hidden.table
-        names = _by_common_rows((old, _pairs_of(saved, name, numbers)), (rows, lineage.get(name, _NO_PAIRS)))
-    elif isinstance(touched.how, Keyed):
-        columns = touched.how.columns
-        names = _by_key(old, columns), _by_key(rows, columns)
-    else:
-        relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
-        names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
-    return MadeAgain(rows, lineage, matched(names[0], numbers.tolist(), names[1]), went)
-
-
-def _first_of_all(saved: SavedResult, first: FirstRows, parts: Sequence[Part]) -> MadeAgain:
-    """The first of the rows of before and new ones. From the first new one on, all have new numbers, which ascend."""
-    numbers = np.array(list(saved.numbers()), np.int64)
-    old = _rows_of(saved, numbers)
-    lineage = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
-    both = [(old, lineage), *((rows.cast(old.schema), pairs) for rows, pairs in parts)]
-    rows, lineage = pa.concat_tables([each for each, _ in both]), _stacked(both)
-    places = first.of(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
-    stay = next((at for at, place in enumerate(places) if at != place), len(places))
-    again = np.array(places[stay:], np.int64)
-    now = np.full(rows.num_rows, -1, np.int64)
-    now[again] = np.arange(again.size)
-    there = {name: (now[at], ids) for name, (at, ids) in lineage.items()}
-    kept = {name: (at[at >= 0], ids[at >= 0]) for name, (at, ids) in there.items()}
-    return MadeAgain(rows.take(again), kept, np.full(again.size, -1, np.int64), LineageSet(numbers[stay:]))
-
-
-def _added_up(
-    saved: SavedResult, how: Growing, numbers: Numbers, more: pa.Table, lineage: dict[str, Pairs]
-) -> MadeAgain:
-    """Groups of rows that came, with what groups of the same keys had before, under these numbers."""
-    old = _rows_of(saved, numbers)
-    then, now = (list(zip(*(column.to_pylist() for column in each.columns), strict=True)) for each in (old, more))
-    kinds = [kind.lower() for _, kind in saved.columns]
-    by_key = {_key(row, how): place for place, row in enumerate(then)}
-    before = np.array([by_key.get(_key(row, how), -1) for row in now], np.int64)
-    rows = [
-        row if place < 0 else grown(how.columns, kinds, then[place], row)
-        for row, place in zip(now, before.tolist(), strict=True)
-    ]
-    columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(more.schema)]
-    known = np.flatnonzero(before >= 0)
-    together = dict(lineage)
-    for edge in saved.tables:
-        places, ids = _pairs_of(saved, edge.name, numbers)
-        of_old = np.full(numbers.size, -1, np.int64)
-        of_old[before[known]] = known
-        mine = of_old[places] >= 0
-        here = lineage.get(edge.name.lower(), _NO_PAIRS)
-        pairs = np.stack([np.append(of_old[places][mine], here[0]), np.append(ids[mine], here[1])])
-        rows_of, ids_of = np.unique(pairs, axis=1)
-        together[edge.name.lower()] = rows_of, ids_of
-    replaced = np.where(before < 0, -1, numbers[before]) if numbers.size else before
-    return MadeAgain(pa.table(columns, schema=more.schema), together, replaced, LineageSet(replaced[replaced >= 0]))
-
-
-def _key(row: tuple[object, ...], how: Growing) -> tuple[object, ...]:
-    return tuple(row[place] for place in how.keys)
-
-
-def _rows_of(saved: SavedResult, numbers: Numbers) -> pa.Table:
-    """The rows of some numbers, which are ascending."""
-    found = [pq.read_table(saved.folder / saved.row_files[0].path).slice(0, 0)]
-    for file in saved.row_files:
-        low, high = np.searchsorted(numbers, [file.first_row, file.first_row + file.rows])
-        if low < high:
-            found.append(pq.read_table(saved.folder / file.path).take(numbers[low:high] - file.first_row))
-    return pa.concat_tables(found)
-
-
-def _pairs_of(saved: SavedResult, table: str, numbers: Numbers) -> Pairs:
-    edge = saved.traced(table)
-    assert edge is not None, "it is one of its own"
-    rows, ids = _relation(saved, edge).restrict(rows=LineageSet(numbers)).pairs()
-    return np.searchsorted(numbers, rows), ids
-
-
-def _relation(saved: SavedResult, edge: TracedTable) -> StoredRelation:
-    return StoredRelation(saved.segment_files(edge.segments), SegmentCache())
-
-
-def _stacked(parts: Sequence[Part]) -> dict[str, Pairs]:
-    found: dict[str, list[Pairs]] = {}
-    before = 0
-    for rows, pairs in parts:
-        for table, (places, ids) in pairs.items():
-            found.setdefault(table, []).append((places + before, ids))
-        before += rows.num_rows
-    return {
-        table: (np.concatenate([each[0] for each in listed]), np.concatenate([each[1] for each in listed]))
-        for table, listed in found.items()
-    }
-
-
-def _by_key(rows: pa.Table, columns: Sequence[int]) -> Names:
-    """Names of rows: all values, and keys alone."""
-    keys = zip(*(rows.column(column).to_pylist() for column in columns), strict=True)
-    return list(zip(_whole(rows), keys, strict=True))
-
-
-def _whole(rows: pa.Table) -> list[str]:
-    return [repr(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
-
-
-def _by_common_rows(old: tuple[pa.Table, Pairs], new: tuple[pa.Table, Pairs]) -> tuple[Names, Names]:
-    """Names of rows of then and now: all values, and the row of then that was made of a row that one was made of."""
-    part_of = dict(zip(*(side.tolist() for side in reversed(old[1])), strict=True))
-    pairs = zip(*(side.tolist() for side in new[1]), strict=True)
-    common = {place: part_of[one] for place, one in pairs if one in part_of}
-    return (
-        [(whole, place) for place, whole in enumerate(_whole(old[0]))],
-        [(whole, common.get(place, -1)) for place, whole in enumerate(_whole(new[0]))],
-    )
-
-
-def _by_lineage(lineage: dict[str, Pairs], rows: int) -> Names:
-    """Names of rows: what they were made of."""
-    found: list[list[tuple[str, int]]] = [[] for _ in range(rows)]
-    for table in sorted(lineage):
-        for place, one in zip(*(side.tolist() for side in lineage[table]), strict=True):
-            found[place].append((table, one))
-    return [(tuple(each),) for each in found]

@@ -294,7 +294,7 @@ def _of_subqueries(
 def _of_having(block: exp.Select, changed: set[str], fits: Fits) -> Iterator[tuple[exp.Table, exp.Select]]:
     """The places in subqueries of HAVING: of a value that mentions nothing around it, all joined rows if it changed."""
     having = block.args.get("having")
-    for select in having.find_all(exp.Select) if joined.mentions(having, changed) else ():
+    for select in having.find_all(exp.Select) if having is not None and joined.mentions(having, changed) else ():
         whole = _compared(select)
         if whole is None or not fits(print_sql(select), ()):
             raise NotProvableError("HAVING asks for more than a value of a table that changed")
