@@ -210,7 +210,7 @@ def _replaced(case: Case, spoilt: str) -> Replaced:
     )
     everything = without_limit(case.tree)
     if everything is not None:
-        first = first_rows(case.tree, went)
+        first = first_rows(case.tree, case.tree.named_selects, went)
         return _first_rows(case, first, _of_all(case, everything, untouched, spoilt), spoilt)
     if went == set():
         with suppress(NotProvableError):

@@ -14,25 +14,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from forward_lineage.store.library.made_of import SortKey
 from forward_lineage.store.updating.joining_rows import NotProvableError
+from forward_lineage.store.updating.reading_order import reading_order
 
 Row = Sequence[Any]
-
-
-@dataclass(frozen=True)
-class SortColumn:
-    """A column that rows are sorted by.
-
-    Attributes:
-        place: of it in the result.
-        descending: whether large values come first.
-        nulls_first: whether NULL does.
-
-    """
-
-    place: int
-    descending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True)
@@ -45,7 +31,7 @@ class FirstRows:
 
     """
 
-    order: tuple[SortColumn, ...]
+    order: tuple[SortKey, ...]
     count: int
 
     def of(self, rows: Sequence[Row]) -> list[int]:
@@ -60,18 +46,19 @@ class FirstRows:
             places = _sorted(places, rows, column)
         if self.count < len(places):
             last, next_one = (
-                [rows[place][each.place] for each in self.order] for place in places[self.count - 1 :][:2]
+                [rows[place][each.column] for each in self.order] for place in places[self.count - 1 :][:2]
             )
             if last == next_one:
                 raise NotProvableError("the last of its first rows has an equal one")
         return places[: self.count]
 
 
-def first_rows(tree: exp.Expr, went: Collection[str] | None) -> FirstRows:
+def first_rows(tree: exp.Expr, columns: Sequence[str], went: Collection[str] | None) -> FirstRows:
     """Return which rows of all a query gives.
 
     Args:
         tree: the query, which has ORDER BY and LIMIT.
+        columns: the names of its columns.
         went: tables whose rows went or differ, and can still be read as they were; None: some cannot.
 
     Raises:
@@ -83,12 +70,7 @@ def first_rows(tree: exp.Expr, went: Collection[str] | None) -> FirstRows:
     limit = tree.args["limit"].expression
     if not (isinstance(limit, exp.Literal) and limit.is_int and int(limit.name) > 0):
         raise NotProvableError("how many rows LIMIT lets through is computed")
-    select = tree
-    while isinstance(select, exp.SetOperation | exp.Subquery):
-        select = select.this
-    return FirstRows(
-        tuple(_column(each, select.expressions) for each in tree.args["order"].expressions), int(limit.name)
-    )
+    return FirstRows(reading_order(tree, columns), int(limit.name))
 
 
 def _loses_parts(tree: exp.Expr) -> bool:
@@ -96,28 +78,13 @@ def _loses_parts(tree: exp.Expr) -> bool:
     return tree.find(exp.Group, exp.Window) is not None
 
 
-def _column(by: exp.Expr, items: Sequence[exp.Expr]) -> SortColumn:
-    if not isinstance(by, exp.Ordered):
-        raise NotProvableError("its order is not looked into")
-    what = by.this
-    if isinstance(what, exp.Literal) and what.is_int:
-        places = [int(what.name) - 1]
-    elif isinstance(what, exp.Column) and not what.table:
-        places = [place for place, item in enumerate(items) if item.alias_or_name.lower() == what.name.lower()]
-    else:
-        places = [place for place, item in enumerate(items) if isinstance(what, exp.Column) and item.unalias() == what]
-    if len(places) != 1 or any(item.is_star for item in items):
-        raise NotProvableError("its order is by other columns than it selects")
-    return SortColumn(places[0], bool(by.args.get("desc")), bool(by.args.get("nulls_first")))
-
-
-def _sorted(places: Sequence[int], rows: Sequence[Row], column: SortColumn) -> list[int]:
+def _sorted(places: Sequence[int], rows: Sequence[Row], column: SortKey) -> list[int]:
     def value(place: int) -> Any:
-        found = rows[place][column.place]
+        found = rows[place][column.column]
         return found.encode() if isinstance(found, str) else found
 
-    nulls = [place for place in places if rows[place][column.place] is None]
-    others = sorted((p for p in places if rows[p][column.place] is not None), key=value, reverse=column.descending)
+    nulls = [place for place in places if rows[place][column.column] is None]
+    others = sorted((p for p in places if rows[p][column.column] is not None), key=value, reverse=column.descending)
     return [*nulls, *others] if column.nulls_first else [*others, *nulls]
 
 
@@ -130,6 +97,6 @@ def check_order(first: FirstRows, kinds: Sequence[str]) -> None:
     """
     known = {"tinyint", "smallint", "int", "bigint", "string", "date", "boolean"}
     for each in first.order:
-        kind = kinds[each.place]
+        kind = kinds[each.column]
         if kind not in known and not kind.startswith("decimal("):
             raise NotProvableError(f"its order is by values of type {kind}")

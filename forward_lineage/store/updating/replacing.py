@@ -186,7 +186,7 @@ class Replacer:
         rows = self._prover.made_of_changed(saved, others)
         everything = without_limit(tree)
         if everything is not None:
-            first = first_rows(tree, went)
+            first = first_rows(tree, [name for name, _ in saved.columns], went)
             check_order(first, [kind.lower() for _, kind in saved.columns])
             everyone = Touched(saved, inputs, others, rows, (), first=first)
             return self._first_rows(self._of_all(everyone, everything, by_name, went, check))

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.frontend import parse
-from forward_lineage.store.updating.first_rows import FirstRows, SortColumn, check_order, first_rows
+from forward_lineage.store.library.made_of import SortKey
+from forward_lineage.store.updating.first_rows import FirstRows, check_order, first_rows
 from forward_lineage.store.updating.joining_rows import NotProvableError
 from tests.forward_lineage.store.updating.full_run import as_saved, full_run
 from tests.shared_state import drop_views
@@ -25,8 +26,8 @@ from tests.shared_state import drop_views
     ],
 )
 def test_order(order: str, columns: list[tuple[int, bool, bool]]) -> None:
-    found = first_rows(parse(f"SELECT a, x.b FROM x ORDER BY {order} LIMIT 3").tree, set())
-    assert found == FirstRows(tuple(SortColumn(*each) for each in columns), 3)
+    found = first_rows(parse(f"SELECT a, x.b FROM x ORDER BY {order} LIMIT 3").tree, ["a", "b"], set())
+    assert found == FirstRows(tuple(SortKey(*each) for each in columns), 3)
 
 
 @pytest.mark.parametrize(
@@ -40,13 +41,14 @@ def test_order(order: str, columns: list[tuple[int, bool, bool]]) -> None:
     ],
 )
 def test_no_order(sql: str) -> None:
+    tree = parse(sql).tree
     with pytest.raises(NotProvableError):
-        first_rows(parse(sql).tree, None)
+        first_rows(tree, tree.named_selects, None)
 
 
 def test_sorted() -> None:
     rows = [("é", None), ("z", 2), (None, 1), ("z", 1), ("", Decimal("0.5"))]
-    up, down = SortColumn(0, descending=False, nulls_first=True), SortColumn(1, descending=True, nulls_first=False)
+    up, down = SortKey(0, descending=False, nulls_first=True), SortKey(1, descending=True, nulls_first=False)
     assert FirstRows((up, down), 9).of(rows) == [2, 4, 1, 3, 0]
     assert FirstRows((down, up), 2).of([(None, None), ("b", 1), ("a", 1), ("a", 2)]) == [3, 2]
     with pytest.raises(NotProvableError):
