@@ -27,6 +27,11 @@ class IpyflowDoor:
         self._shell = shell
         self._keys: dict[Any, str] = {}  # its id of a cell → ours
 
+    @property
+    def runs(self) -> bool:
+        """Whether ipyflow traces the shell."""
+        return "ipyflow" in sys.modules and type(self._shell).__module__.startswith("ipyflow")
+
     def cell_ran(self, key: str) -> None:
         """Take note of how ipyflow calls the cell that has just run."""
         flow = self._flow()
@@ -68,9 +73,7 @@ class IpyflowDoor:
 
     def _flow(self) -> Any:
         """The analysis; None if it does not run here."""
-        module = sys.modules.get("ipyflow")
-        runs = module is not None and type(self._shell).__module__.startswith("ipyflow")
-        return module.flow() if module is not None and runs else None
+        return sys.modules["ipyflow"].flow() if self.runs else None
 
 
 @contextmanager

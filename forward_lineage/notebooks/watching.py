@@ -103,8 +103,9 @@ class Watching:
             self.notebook.end(title, failed=not result.success, reads_data=bool(read.rows))
             self._reads[self._key] = read
             self._why.pop(self._key, None)
-        with self._passive("ipyflow"):
-            self._ipyflow.cell_ran(self._key)
+        if self._ipyflow.runs:
+            with self._passive("ipyflow"):
+                self._ipyflow.cell_ran(self._key)
 
     def _called(self, session: Any, call: str, arguments: tuple[Any, ...], result: Any) -> None:
         if self._now is not None:

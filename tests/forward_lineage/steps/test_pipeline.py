@@ -338,7 +338,7 @@ def stale(count: int, seed: int, folder: Path) -> tuple[list[str], int]:
 
 @pytest.mark.slow
 def test_no_answer_of_edited_pipelines_is_stale(tmp_path: Path) -> None:
-    wrong, loaded = stale(12, 51, tmp_path)
+    wrong, loaded = stale(12, 62, tmp_path)
     assert wrong == []
     assert loaded > 20
 
@@ -352,7 +352,7 @@ def test_no_answer_of_more_edited_pipelines_is_stale(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["forward_lineage.steps.reached_code._put_all_reads"])
 def test_without_the_globals_answers_would_be_stale(tmp_path: Path, what: str) -> None:
     with patch(what, lambda *_: None):
-        assert stale(12, 51, tmp_path)[0]
+        assert stale(12, 62, tmp_path)[0]
 
 
 def test_a_killed_process_leaves_what_had_ended(author: Author) -> None:
