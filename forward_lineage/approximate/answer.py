@@ -94,8 +94,8 @@ class ApproximateAnswer:
 
 def blocks_of(positions: Sequence[Places]) -> int:
     """Return in how many blocks positions are."""
-    blocks = [each // BLOCK for each in positions]
-    seen = np.zeros(max((int(each.max()) + 1 for each in blocks if each.size), default=0), np.bool_)
-    for each in blocks:
-        seen[each] = True
+    some = [each for each in positions if each.size]
+    seen = np.zeros(max((int(each.max()) for each in some), default=-1) // BLOCK + 1, np.bool_)
+    for each in some:
+        seen[each // BLOCK] = True
     return int(np.count_nonzero(seen))

@@ -20,7 +20,7 @@ from forward_lineage.approximate.group_rows import Feeder, Group, groups_of, sel
 from forward_lineage.approximate.matching.matcher import AskedMatch, matched
 from forward_lineage.approximate.matching.matches import Matches
 from forward_lineage.approximate.rounds import Ended, Tell, run_rounds, states_of
-from forward_lineage.approximate.scramble import Scramble
+from forward_lineage.approximate.scramble import Places, Scramble
 from forward_lineage.approximate.scramble_reading import ScrambleReader
 from forward_lineage.approximate.stopping import Goals, GroupState
 from forward_lineage.approximate.with_error import RequestedError, columns_read, frame_of
@@ -180,7 +180,7 @@ class _Writer:
         states = states_of(self._groups, everywhere=not self._query.keys)
         certified = self._goals.certified(states)
         places = self._in_order(states)
-        taken = [np.concatenate([np.empty(0, np.int64), *group.taken]) for group in self._groups]
+        taken = [_together(group.taken) for group in self._groups]
         return ApproximateAnswer(
             self._query.text,
             [self._row(self._groups[place], blocks_of([taken[place]]), certified[place]) for place in places],
@@ -224,6 +224,13 @@ class _Writer:
             row[f"{name}_low"] = None if interval is None else interval.low
             row[f"{name}_high"] = None if interval is None else interval.high
         return row | {"certified": certified, "rows_read": group.read, "blocks_read": blocks}
+
+
+def _together(parts: Sequence[Places]) -> Places:
+    """Arrays as one; a single one is not copied, since it may have all rows of a large table."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
 def _sortable(value: object) -> tuple[bool, object]:

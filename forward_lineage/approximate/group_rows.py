@@ -322,8 +322,10 @@ class Feeder:
             kept = chosen if there is None else chosen & there[positions]
             counts = np.add.reduceat(kept, starts, dtype=np.int64)
             totals = counts
-            if name in self._numbers:
-                totals = np.add.reduceat(self._numbers[name].values[positions] * kept, starts, dtype=np.int64)
+            if name in self._numbers:  # a condition may keep few: only their values are fetched
+                values = self._numbers[name].values[positions if kept.all() else positions[kept]]
+                sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+                totals = np.diff(sums[np.concatenate([[0], np.cumsum(counts)])])
             found[name] = counts.tolist(), totals.tolist()
         matches = np.add.reduceat(chosen, starts, dtype=np.int64).tolist()
         for place, group in enumerate(batch):
