@@ -10,7 +10,8 @@ private object Blake2b {
   private val Parameters = 0x01010008L // no key, one leaf, eight bytes
   private val Order = Array(
     "0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8", "905724afe1bc683d",
-    "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0").map(_.map(Character.digit(_, 16)).toArray)
+    "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0")
+    .map(_.map(Character.digit(_, 16)).toArray)
 
   /** The eight bytes as a number, low byte first. */
   def hash(bytes: Array[Byte]): Long = {
