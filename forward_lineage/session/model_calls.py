@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from forward_lineage.session.array_calls import chosen_numbers
 from forward_lineage.session.components import Parts
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # most sessions do without models
     from forward_lineage.store.arrays.models import SavedModels
     from forward_lineage.store.asking.leaks import Leak
     from forward_lineage.store.library.saved_array import SavedArray
+    from forward_lineage.store.library.saved_model import SavedModel
 
 
 class ModelCalls:
@@ -72,7 +73,8 @@ class ModelCalls:
         models = models_of(self._parts)
         models.check(name, semantics, mode, _nodes(x, y))
         model = fit(estimator, x, y, name)
-        return self._saved(model, estimator, models, 0, semantics=semantics, mode=mode, keep_versions=keep_versions)
+        save_model(models, model, name, estimator, semantics=semantics, mode=mode, keep_versions=keep_versions)
+        return model
 
     def model(self, name: str, version: int | None = None) -> Model:
         """Return a saved model: what it predicts, and you save, was made of this version.
@@ -140,7 +142,7 @@ class ModelCalls:
         models.check(name, semantics, mode, _nodes(x, y))
         model, made = cross_val_predict(estimator, x, y, name, cv=cv, method=method)
         folds = len(model.estimator)
-        self._saved(model, estimator, models, folds, semantics=semantics, mode=mode, keep_versions=keep_versions)
+        save_model(models, model, name, estimator, folds, semantics=semantics, mode=mode, keep_versions=keep_versions)
         return made
 
     def leaks(self, name: str) -> list[Leak]:
@@ -205,23 +207,51 @@ class ModelCalls:
             )
         return prediction.influences(list(numbers), method)
 
-    def _saved(self, model: Model, given: Any, models: SavedModels, folds: int, **how: Any) -> Model:
-        """Save a model that was fitted."""
-        from forward_lineage.models.state import written  # noqa: PLC0415 - see above
-        from forward_lineage.models.table import name_of  # noqa: PLC0415
-        from forward_lineage.store.arrays.models import ModelFacts  # noqa: PLC0415
-        from forward_lineage.store.library.saved_model import Member  # noqa: PLC0415
 
-        facts = ModelFacts(
-            name_of(type(given)),
-            {name: _shortened(repr(value)) for name, value in given.get_params(deep=False).items()},
-            model.transforms,
-            tuple(Member(estimator, parts) for estimator, parts in model.members),
-            folds,
-        )
-        files = written(model.estimator if folds else [model.estimator])
-        models.save(model.node, model.name, facts, files, **how)
-        return model
+def save_model(
+    models: SavedModels,
+    model: Model,
+    name: str,
+    given: Any,
+    folds: int = 0,
+    *,
+    semantics: str = "data",
+    mode: str,
+    keep_versions: bool = False,
+) -> SavedModel:
+    """Save a model that was fitted.
+
+    Args:
+        models: of the session.
+        model: the model.
+        name: under which.
+        given: the estimator that it was fitted as.
+        folds: of a cross-validation, how many.
+        semantics: as for `ModelCalls.fit`.
+        mode: as for `ModelCalls.fit`.
+        keep_versions: as for `ModelCalls.fit`.
+
+    """
+    from forward_lineage.models.state import written  # noqa: PLC0415 - see above
+    from forward_lineage.models.table import name_of  # noqa: PLC0415
+    from forward_lineage.store.arrays.models import ModelFacts  # noqa: PLC0415
+    from forward_lineage.store.library.saved_model import Member  # noqa: PLC0415
+
+    facts = ModelFacts(
+        name_of(type(given)),
+        {each: _shortened(repr(value)) for each, value in given.get_params(deep=False).items()},
+        model.transforms,
+        tuple(Member(estimator, parts) for estimator, parts in model.members),
+        folds,
+    )
+    files = written(model.estimator if folds else [model.estimator])
+    return models.save(model.node, name, facts, files, semantics=semantics, mode=mode, keep_versions=keep_versions)
+
+
+def is_model(given: object) -> TypeGuard[Model]:
+    """Tell whether something that is to be saved is a model."""
+    module = sys.modules.get("forward_lineage.models.model")
+    return module is not None and isinstance(given, module.Model)
 
 
 _PREDICTIONS: OrderedDict[tuple[str, str], tuple[int, Prediction]] = OrderedDict()

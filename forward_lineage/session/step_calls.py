@@ -40,7 +40,8 @@ class StepCalls:
             function: what the step does.
             name: letters, digits and _; the function's name when not given.
             returns: ``"query"`` if the function returns a query, as a text or DataFrame. Its rows are saved with their
-                lineage. ``"array"`` if it returns an array that is saved with its lineage. ``"value"``: anything else.
+                lineage. ``"array"`` or ``"model"`` if it returns an array, or a model of `forward_lineage.models.fit`,
+                that is saved with its lineage. ``"value"``: anything else.
             chance: say so if the result is left to chance, the clock or files; then it runs again each time.
             pure: packages that you vouch for: their functions depend on their arguments and their version alone.
 

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.session.array_calls import array_of_result, arrays_of, is_array
 from forward_lineage.session.components import Parts
+from forward_lineage.session.model_calls import is_model, models_of, read_model, save_model
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.settings import settings_in_force
 from forward_lineage.spark.watched_frames import watched_frames
@@ -22,6 +23,7 @@ from forward_lineage.steps.shelf import Record
 from forward_lineage.steps.step import Step
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_model import SavedModel
 from forward_lineage.store.saving.recipes import recipe_of
 from forward_lineage.store.updating.updating import Step as UpdateStep
 from forward_lineage.store.updating.updating import Way
@@ -30,6 +32,7 @@ from udafs.errors import BadArgumentError, ChangedError, LineageError, NotTraced
 
 if TYPE_CHECKING:
     from forward_lineage.arrays import TrackedArray
+    from forward_lineage.models import Model
 
 _WHERE_TABLES_GO = "spark.sql.warehouse.dir"  # says nothing of rows
 _ALONE = threading.RLock()  # Spark's settings, which a save changes for a moment, are the whole session's
@@ -128,11 +131,14 @@ class RowsOfSteps:
         """Return a table as a step gets it."""
         return StepRows(name, self._parts)
 
-    def read(self, place: str) -> StepRows | TrackedArray:
-        """Return saved rows, or a saved array, as a step gets them."""
+    def read(self, place: str) -> StepRows | TrackedArray | Model:
+        """Return saved rows, a saved array or a saved model, as a step gets them."""
         name, version = _name_and_version(place)
-        if isinstance(self._parts.library.find(name), SavedArray):
+        found = self._parts.library.find(name)
+        if isinstance(found, SavedArray):
             return arrays_of(self._parts).read(name, version)
+        if isinstance(found, SavedModel):
+            return read_model(models_of(self._parts), name, version)
         return StepRows(name, self._parts, version)
 
     def save(
@@ -147,16 +153,31 @@ class RowsOfSteps:
         with _ALONE:
             for name, version in map(_name_and_version, reads):
                 _check_there(self._parts, name, version)
-            if step.returns == "array":
-                return self._save_array(step.name, query, once=once)
+            if step.returns in ("array", "model"):
+                save = self._save_array if step.returns == "array" else self._save_model
+                saved, reason = save(step.name, query, once)
+                environment = {"tables": {}, "settings": _digest(self._settings())}
+                return SavedRows(_place(saved), saved.size, environment, reason)
             return self._save_rows(step.name, query, {_name_and_version(each)[0] for each in reads}, once, earlier)
 
-    def _save_array(self, step: str, array: Any, *, once: bool) -> SavedRows:
+    def _save_array(self, step: str, array: Any, once: bool) -> tuple[Saved, str | None]:
         if not is_array(array):
             kind = type(array).__name__
             raise BadArgumentError(f"step {step} returns a {kind} and no array", instead="Return an array of numpy's.")
-        saved = self._saving.save(array, place_of(step, once=once))
-        return SavedRows(_place(saved), saved.size, {"tables": {}, "settings": _digest(self._settings())})
+        return self._saving.save(array, place_of(step, once=once)), None
+
+    def _save_model(self, step: str, model: Any, once: bool) -> tuple[Saved, str | None]:
+        if not is_model(model) or isinstance(model.estimator, list):
+            raise BadArgumentError(
+                f"step {step} returns a {type(model).__name__} and no model that was fitted once",
+                instead="Return fit(estimator, X, y, name) of forward_lineage.models.",
+            )
+        given = model.estimator.get_params(deep=True)
+        free = min((name for name in given if name.endswith("random_state") and given[name] is None), default=None)
+        reason = None if free is None else f"its {free} is None, which may leave it to chance"
+        place = place_of(step, once=once or reason is not None)
+        saved = save_model(models_of(self._parts), model, place, model.estimator, mode="overwrite")
+        return saved, reason
 
     def _save_rows(self, step: str, query: Any, reads: set[str], once: bool, earlier: Sequence[Record]) -> SavedRows:
         self._parts.result_tables.bring_up_to_date()

@@ -35,6 +35,7 @@ KNOWN = _words(
     numpy numpy.linalg numpy.fft numpy.ma numpy.ma.core numpy.ma.extras numpy.polynomial numpy.strings numpy.char
     numpy.dtypes numpy.exceptions numpy.typing
     pyarrow pyarrow.compute pyarrow.lib pyarrow.types pyarrow._compute
+    forward_lineage.models forward_lineage.models.model
     pyspark.sql.functions pyspark.sql.functions.builtin pyspark.sql.types pyspark.sql.window pyspark.sql.column
     """
 )
@@ -102,11 +103,15 @@ BUILTINS = _words(
 )
 
 
+_OURS = frozenset(("forward_lineage", "udafs", "rewrites"))  # a version of ours is one, also where it is not installed
+
+
 @cache
 def _library_folders() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     sites = [paths["purelib"], paths["platlib"], *site.getsitepackages(), site.getusersitepackages()]
-    folders = [*sites, paths["stdlib"], paths["platstdlib"]]
+    here = Path(__file__).resolve().parents[2]
+    folders = [*sites, paths["stdlib"], paths["platstdlib"], *(str(here / each) for each in _OURS)]
     return tuple(sorted({f"{Path(each).resolve()}/" for each in folders}, key=len, reverse=True))
 
 
@@ -133,9 +138,6 @@ def is_library_module(name: str) -> bool:
     if file is None:  # built into Python, or a namespace
         return name.partition(".")[0] in sys.stdlib_module_names
     return is_library_file(file)
-
-
-_OURS = frozenset(("forward_lineage", "udafs", "rewrites"))  # a version of ours is one, also where it is not installed
 
 
 def is_known(module: str, pure: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, overload
 
 from udafs.errors import BadArgumentError
 
-Returns = Literal["value", "query", "array"]
+Returns = Literal["value", "query", "array", "model"]
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Step:
     Attributes:
         function: what it does; its parameters name what it reads.
         name: what other steps call it.
-        returns: ``"value"``; ``"query"`` for a query, as a text or DataFrame, whose rows are the result; or ``"array"``
-            for an array that is saved with its lineage.
+        returns: ``"value"``; ``"query"`` for a query, as a text or DataFrame, whose rows are the result; ``"array"`` or
+            ``"model"`` for an array or a model that is saved with its lineage.
         chance: whether its result is another one each time.
         pure: packages that its author vouches for.
 
@@ -78,7 +78,8 @@ def step(
         function: what the step does.
         name: letters, digits and _; the function's name when not given.
         returns: ``"query"`` if the function returns a query, as a text or DataFrame; its rows are saved with lineage.
-            ``"array"`` if it returns an array of numpy's, tracked or plain, that is saved with its lineage.
+            ``"array"`` if it returns an array of numpy's, tracked or plain, that is saved with its lineage; ``"model"``
+            if it returns what `forward_lineage.models.fit` does.
         chance: say so if the result is left to chance, the clock or files; then it runs again each time.
         pure: packages that you vouch for: their functions depend on their arguments and their version alone.
 
@@ -99,7 +100,7 @@ def step(
         if not re.fullmatch(r"[A-Za-z]\w*", called, re.ASCII):
             raise BadArgumentError(f"{called!r} is not the name of a step", instead="Use letters, digits and _.")
         if returns not in get_args(Returns):
-            raise BadArgumentError(f"returns={returns!r}", instead='Give "value", "query" or "array".')
+            raise BadArgumentError(f"returns={returns!r}", instead='Give "value", "query", "array" or "model".')
         return Step(of, called, returns, chance, tuple(pure))
 
     return made if function is None else made(function)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from sklearn.linear_model import Ridge
 
 from forward_lineage import ForwardLineage, step
 from forward_lineage.arrays import TrackedArray
+from forward_lineage.models import Model, fit
 from forward_lineage.session.step_rows import RowsOfSteps, StepRows
 from forward_lineage.spark.watched_frames import watched_frames
 from forward_lineage.steps import running
@@ -244,6 +246,46 @@ def test_arrays_of_steps_are_kept_with_their_lineage(sold: ForwardLineage, tmp_p
     assert changed["heaviest"] == 80 / 120 and "partly" in changed.reasons["per_pair"]
     with pytest.raises(BadArgumentError, match="step no_array returns a int and no array"):
         run(sold, "no_array")
+
+
+@step(returns="model", pure=["sklearn"])
+def slope(weights: TrackedArray) -> object:
+    return fit(Ridge(random_state=0), weights, weights[:, 0], "slope")
+
+
+@step(returns="array", pure=["sklearn"])
+def guessed(slope: Model, weights: TrackedArray) -> object:
+    return slope.predict(weights)
+
+
+@step(returns="model", pure=["sklearn"])
+def free(weights: TrackedArray) -> object:
+    return fit(Ridge(), weights, weights[:, 0], "free")
+
+
+@step(returns="model")
+def no_model() -> object:
+    return 1
+
+
+def test_models_of_steps_are_kept_with_their_lineage(sold: ForwardLineage, tmp_path: Path) -> None:
+    """Predictions of a model that was loaded lead to the rows that it was fitted on; new rows fit it again."""
+    steps = (per_item, per_pair, weights, slope, guessed)
+    first = sold.pipeline(*steps).run(["weights", "guessed"])
+    (saved,) = (each for each in sold._parts.library.every()[0] if each.name.startswith("step_guessed"))
+    behind = sold.backward_ids(saved.name, rows=[0], table="sales", through="model")
+    assert list(behind) == [0, 1]
+    again = sold.pipeline(*steps).run(["slope", "guessed"])
+    assert done(again)["slope"] == done(again)["guessed"] == "load", again.reasons
+    assert again["slope"].predict(first["weights"]).values.tolist() == first["guessed"].values.tolist()
+    add(sold, tmp_path, "(3, 'pencil', 50)")
+    sold.refresh("sales")
+    changed = sold.pipeline(*steps).run(["slope"])
+    assert done(changed)["slope"] == "compute"
+    left_to_chance = sold.pipeline(per_item, per_pair, weights, free).run(["free"])
+    assert "its random_state is None" in left_to_chance.reasons["free"]
+    with pytest.raises(BadArgumentError, match="step no_model returns a int and no model that was fitted once"):
+        sold.pipeline(no_model).run(["no_model"])
 
 
 def test_what_spark_leaves_open_runs_again_and_says_why(sold: ForwardLineage) -> None:
