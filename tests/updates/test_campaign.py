@@ -19,4 +19,4 @@ def test_what_updates_leave(spark: SparkSession, tmp_path: Path, seed: int) -> N
     verdicts = list(trial.verdicts())
     drop_views(spark)
     assert [verdict.wrong for verdict in verdicts if verdict.wrong is not None] == []
-    assert {verdict.way for verdict in verdicts} > {"recomputed"}
+    assert {verdict.way for verdict in verdicts} & {"untouched", "partly"}

@@ -43,9 +43,10 @@ def _place(by: exp.Expr, tree: exp.Expr, names: list[str]) -> int:
     """A number is a place; a name is first that of a column of the result; else what is selected may be the same."""
     if isinstance(by, exp.Literal) and by.is_int and 0 < int(by.name) <= len(names):
         return int(by.name) - 1
-    if isinstance(by, exp.Column) and not by.table and names.count(by.name.lower()) == 1:
+    named = names.count(by.name.lower()) if isinstance(by, exp.Column) and not by.table else 0
+    if named == 1:
         return names.index(by.name.lower())
     selected = [item.unalias() for item in tree.expressions] if isinstance(tree, exp.Select) else []
-    if by in selected and not any(item.is_star for item in tree.expressions):
+    if not named and by in selected and not any(item.is_star for item in tree.expressions):
         return selected.index(by)
     raise NotProvableError("its rows have an order by something that is not selected")

@@ -76,7 +76,7 @@ def test_they_are_stale_and_update_makes_them_right(decided: ForwardLineage) -> 
     assert Questions(decided.home).stale().first(100)[0]
     ways = _updated(decided)
     assert ways.pop("d_of_frame") == "left"
-    partly = {"d_not_exists", "d_exists", "d_in", "d_except", "d_scalar", "d_of_result"}
+    partly = {"d_not_exists", "d_exists", "d_in", "d_except", "d_scalar", "d_with", "d_of_result"}
     assert {name for name, way in ways.items() if way == "partly"} == partly
     assert {way for name, way in ways.items() if name not in partly} == {"recomputed"}
     for name in (*QUERIES, "d_of_result"):
