@@ -52,7 +52,7 @@ def first_of_all(saved: SavedResult, first: FirstRows, parts: Sequence[Part]) ->
     both = [(old, lineage), *((rows.cast(old.schema), pairs) for rows, pairs in parts)]
     rows, lineage = pa.concat_tables([each for each, _ in both]), stacked(both)
     places = first.of(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
-    stay = next((at for at, place in enumerate(places) if at != place), len(places))
+    stay = next((at for at, place in enumerate(places) if at != place or place >= old.num_rows), len(places))
     again = np.array(places[stay:], np.int64)
     now = np.full(rows.num_rows, -1, np.int64)
     now[again] = np.arange(again.size)

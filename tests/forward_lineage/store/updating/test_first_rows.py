@@ -63,6 +63,21 @@ FIRST = {
 }
 
 
+def test_rows_behind_fewer_than_the_limit(spark: SparkSession, tmp_path: Path) -> None:
+    """New rows that come last are new all the same: each stands where it would stand if all were as before."""
+    lineage = ForwardLineage(spark, tmp_path / "home")
+    sql = "SELECT id, v FROM few_days WHERE v > 35 ORDER BY v DESC LIMIT 9"
+    for number, more in enumerate(["", ", (3, 40), (4, 38)"]):
+        frame = spark.sql(f"SELECT * FROM VALUES (1, 50), (2, 30){more} AS t(id, v)")
+        lineage.register("few_days", source=frame, key="id")
+        if number == 0:
+            lineage.save(sql, "few")
+    assert [step.way.value for step in lineage.updates()] == ["partly"]
+    assert as_saved(lineage, "few") == full_run(lineage, sql)
+    assert [row.v for row in lineage.result("few").collect()] == [50, 40, 38]
+    drop_views(spark)
+
+
 @pytest.mark.long
 def test_rows_that_are_first(spark: SparkSession, tmp_path: Path) -> None:
     """Rows, their order and lineage are those of a full run, and rows before the first new one keep their numbers."""
