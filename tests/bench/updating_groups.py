@@ -186,11 +186,12 @@ def main(rows: int, groups: str, changes: str, plot: Path | None, memory: str) -
     percents = [float(each) for each in changes.split(",")]
     with tempfile.TemporaryDirectory() as scratch:
         spark = local_session("updating", master="local[2]", driver_memory=memory, log=Path(scratch) / "spark.log")
-        spark.conf.set("spark.sql.shuffle.partitions", "4")
         try:
             for each in map(int, groups.split(",")):
                 with tempfile.TemporaryDirectory(dir=scratch) as folder:
-                    lineage = ForwardLineage(spark, Path(folder) / "home")
+                    session = spark.newSession()  # names of results are the session's
+                    session.conf.set("spark.sql.shuffle.partitions", "4")
+                    lineage = ForwardLineage(session, Path(folder) / "home")
                     measured = Measured(lineage, Path(folder), rows, each)
                     measured.cell(percents[0], "scattered")  # to warm up
                     for percent, spread in itertools.product(percents, SPREADS):
