@@ -101,9 +101,10 @@ class Measured:
             changed = np.flatnonzero(np.isin(self._g, some))
         self._x[changed] += 1_000_000
         self._register()
-        whole, _ = self._updated("whole", full=True)
+        list(self._lineage.updates("whole", plan=True))  # which rows changed is found once for all
         cheap = patch.object(updating, "costs_of", lambda *_: Costs(full=1, partly=0))
         part, way = self._updated("part", cheap)
+        whole, _ = self._updated("whole", full=True)
         usual, chosen = self._updated("usual")
         return Cell(self._groups, percent, spread, whole, part if way == "partly" else None, usual, chosen)
 
