@@ -78,8 +78,8 @@ def step(
         function: what the step does.
         name: letters, digits and _; the function's name when not given.
         returns: ``"query"`` if the function returns a query, as a text or DataFrame; its rows are saved with lineage.
-            ``"array"`` if it returns an array of numpy's, tracked or plain, that is saved with its lineage; ``"model"``
-            if it returns what `forward_lineage.models.fit` does.
+            ``"array"`` if it returns an array of numpy's, tracked or plain. ``"model"`` if it returns what
+            `forward_lineage.models.fit` does. Both are saved with their lineage.
         chance: say so if the result is left to chance, the clock or files; then it runs again each time.
         pure: packages that you vouch for: their functions depend on their arguments and their version alone.
 

@@ -17,7 +17,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,16 +81,8 @@ class Warehouse:
 
     def save(self, names: list[str]) -> dict[str, float]:
         """Save queries; return seconds by name. Some may be refused."""
-        found: dict[str, float] = {}
-        for name in names:
-            sql = (Path(tpch_queries.__file__).parent / f"{name}.sql").read_text()
-            began = time.monotonic()
-            try:
-                self.lineage.save(sql, name)
-                found[name] = time.monotonic() - began
-            except LineageError as error:
-                print(f"{name}: not saved, {error}", flush=True)
-        return found
+        texts = Path(tpch_queries.__file__).parent
+        return save_each(self.lineage, {name: (texts / f"{name}.sql").read_text() for name in names})
 
     def correct_a_supplier(self) -> None:
         """Give one supplier another address."""
@@ -137,6 +129,19 @@ class Warehouse:
     def _show_suppliers(self) -> None:
         frame = self.lineage.spark.read.parquet(str(self.folder / "supplier"))
         self.lineage.register("supplier", source=frame, key="s_suppkey")
+
+
+def save_each(lineage: ForwardLineage, queries: Mapping[str, str]) -> dict[str, float]:
+    """Save queries by name; return the seconds of each. Some may be refused."""
+    found: dict[str, float] = {}
+    for name, sql in queries.items():
+        began = time.monotonic()
+        try:
+            lineage.save(sql, name)
+            found[name] = time.monotonic() - began
+        except LineageError as error:
+            print(f"{name}: not saved, {error}", flush=True)
+    return found
 
 
 def _read(file: Path) -> pa.Table:

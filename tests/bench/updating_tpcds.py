@@ -2,10 +2,10 @@
 
     python -m tests.bench.updating_tpcds [--scale 0.01] [--queries q12,q46] [--check]
 
-Three changes like those of the benchmark's data maintenance come one after the other: customers move and items get
-another price (copies by key), sales and returns of a day come, and those of another day go, each in files of their own.
-After each you see how many results do not read what changed, are proven untouched, are updated in part, or are computed
-again, with the reasons; and the seconds. `--check` compares rows and lineage of each with the query run
+Three changes like those of the benchmark's data maintenance come one after the other. Customers move and items get
+another price; these are copies by key. Sales and returns of a day come, and those of another day go, in files of their
+own. After each you see how many results do not read what changed, and which way the others went. You see why results
+were computed again, and the seconds. `--check` compares rows and lineage of each with the query run
 anew; rows that tie at a LIMIT may be others.
 
 pg_ivm maintains 20 of the 99 queries at all.
@@ -27,8 +27,10 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from forward_lineage import ForwardLineage, LineageError
+from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
+from tests.bench.updating import save_each
+from tests.forward_lineage.store.updating.full_run import as_saved
 from tests.tpcds_queries.data import generate
 from tests.tpcds_queries.texts import NAMES, TABLES, query
 
@@ -71,15 +73,7 @@ class Warehouse:
 
     def save(self, names: list[str]) -> dict[str, float]:
         """Save queries; return seconds by name. Some may be refused."""
-        found: dict[str, float] = {}
-        for name in names:
-            began = time.monotonic()
-            try:
-                self.lineage.save(query(self.data, name), name)
-                found[name] = time.monotonic() - began
-            except LineageError as error:
-                print(f"{name}: not saved, {error}", flush=True)
-        return found
+        return save_each(self.lineage, {name: query(self.data, name) for name in names})
 
     def correct(self) -> None:
         """Let ten customers have another salutation, one address another city, five items another price."""
@@ -131,17 +125,9 @@ def wrong(lineage: ForwardLineage, data: Path, names: list[str]) -> list[str]:
     found = []
     for name in names:
         lineage.save(query(data, name), "anew")
-        if _with_lineage(lineage, name) != _with_lineage(lineage, "anew"):
+        if as_saved(lineage, name) != as_saved(lineage, "anew"):
             found.append(name)
     return found
-
-
-def _with_lineage(lineage: ForwardLineage, name: str) -> list[str]:
-    rows = {row[0]: [repr(tuple(row)[1:])] for row in lineage.rows(name).collect()}
-    for edge in lineage.describe(name).tables:
-        for row, one in sorted(map(tuple, lineage.table(f"lineage_of({name}, {edge.name})").collect())):
-            rows[row].append(f"{edge.name} {one}")
-    return sorted(" ".join(each) for each in rows.values())
 
 
 def _shown(console: Console, title: str, saved: dict[str, float], ways: dict[str, tuple[str, str, float]]) -> None:

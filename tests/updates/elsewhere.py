@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from tests.forward_lineage.store.updating.full_run import as_saved
 
 _PEOPLE = "id,city\n77,Rome\n12,Oslo\n5,Oslo\n31,Bern\n"
 _CSV = {"header": "true", "inferSchema": "true"}
@@ -57,7 +58,7 @@ def updated(spark: SparkSession, folder: Path, names: Sequence[str] = tuple(RESU
     ways = {row.result: (row.way, row.why) for row in lineage.update().collect()}
     for name in names:
         lineage.save(RESULTS[name], f"{name}_anew")
-    other = [name for name in names if _pairs(lineage, name) != _pairs(lineage, f"{name}_anew")]
+    other = [name for name in names if as_saved(lineage, name) != as_saved(lineage, f"{name}_anew")]
     return ways, other
 
 
@@ -65,14 +66,3 @@ def _walk(folder: Path, file: str, walks: list[tuple[int, int, int]]) -> None:
     (folder / "walks").mkdir(exist_ok=True)
     rows = [dict(zip(("w", "walker", "metres"), walk, strict=True)) for walk in walks]
     pq.write_table(pa.Table.from_pylist(rows), folder / "walks" / f"{file}.parquet")
-
-
-def _pairs(lineage: ForwardLineage, name: str) -> dict[str, list[str]]:
-    """Rows with what they were made of; of a result that is read, its rows in place of their numbers."""
-    rows = {row[0]: repr(tuple(row)[1:]) for row in lineage.rows(name).collect()}
-    found = {"": sorted(rows.values())}
-    for edge in lineage.describe(name).tables:
-        ids = {row[0]: repr(tuple(row)[1:]) for row in lineage.rows(edge.name).collect()} if edge.is_result else {}
-        pairs = lineage.table(f"lineage_of({name}, {edge.name})").collect()
-        found[edge.name] = sorted(f"{rows[row]} of {ids.get(one, one)}" for row, one in map(tuple, pairs))
-    return found

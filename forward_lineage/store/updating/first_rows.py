@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from forward_lineage.store.library.made_of import SortKey
-from forward_lineage.store.updating.joining_rows import NotProvableError
+from forward_lineage.store.updating.joining_rows import NotProvableError, is_comparable
 from forward_lineage.store.updating.reading_order import reading_order
 
 Row = Sequence[Any]
@@ -95,8 +95,7 @@ def check_order(first: FirstRows, kinds: Sequence[str]) -> None:
         NotProvableError: one is not.
 
     """
-    known = {"tinyint", "smallint", "int", "bigint", "string", "date", "boolean"}
     for each in first.order:
         kind = kinds[each.column]
-        if kind not in known and not kind.startswith("decimal("):
+        if not is_comparable(kind):
             raise NotProvableError(f"its order is by values of type {kind}")

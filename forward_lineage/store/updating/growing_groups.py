@@ -134,8 +134,7 @@ def check_kinds(columns: Sequence[str], kinds: Sequence[str]) -> None:
         NotProvableError: those of one cannot.
 
     """
-    exact = {"tinyint", "smallint", "int", "bigint"}
     for column, kind in zip(columns, kinds, strict=True):
-        known = exact if column in _ADDED else {*exact, "string", "date", "boolean"}
-        if kind not in known and not kind.startswith("decimal("):
+        exact = kind in joined.INTEGERS or kind.startswith("decimal(")
+        if not (exact if column in _ADDED else joined.is_comparable(kind)):
             raise NotProvableError(f"{column} of type {kind} is not added to")

@@ -67,8 +67,16 @@ PLACE = "__fl_rows_that_came__"
 KEYS = "__fl_keys__"
 """What stands for the relation of the keys of touched parts, in the columns that `key_column` names."""
 _HERE = "here"  # a mark on a node
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+"""From the narrowest to the widest."""
+_COMPARABLE = {*INTEGERS, "string", "date", "boolean"}
 Fits = Callable[[str, Sequence[int]], bool]
 """Tells whether columns can be keys, given a text that selects them first, and then what they are computed of."""
+
+
+def is_comparable(kind: str) -> bool:
+    """Tell whether equal values of a type are the same to every operator, and whether their order is known."""
+    return kind in _COMPARABLE or kind.startswith("decimal(")
 
 
 def key_column(number: int) -> str:

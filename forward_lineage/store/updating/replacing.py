@@ -37,7 +37,14 @@ from forward_lineage.store.updating.first_rows import FirstRows, check_order, fi
 from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing
 from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
 from forward_lineage.store.updating.inputs import Input
-from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError, key_column
+from forward_lineage.store.updating.joining_rows import (
+    INTEGERS,
+    KEYS,
+    PLACE,
+    NotProvableError,
+    is_comparable,
+    key_column,
+)
 from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.new_rows import MadeAgain, Written, write_new_rows
 from forward_lineage.store.updating.proving import Prover, as_read
@@ -67,8 +74,6 @@ from udafs.lineage_set import LineageSet
 
 MOST_ROWS = 1_000_000
 """That are made again: they pass through the driver."""
-_INTEGERS = ["tinyint", "smallint", "int", "bigint"]
-_COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
 
@@ -261,9 +266,9 @@ class Replacer:
         return IdentifiedRows.of_result(self.tables.spark, saved).among(rows)
 
     def _hidden_keys(self, found: Touched, views: ChangedViews) -> DataFrame:
-        """The keys of rows that may not be what they were: of each by a row that it was made of, and that is as it was.
+        """The keys of rows that may not be what they were, each told by an unchanged row that it was made of.
 
-        A row of which there is none such has no part any more, but what the probes find.
+        A row that was made of none has no part any more, but what the probes find.
         """
         assert isinstance(found.how, Keyed) and found.how.hidden is not None, "asked before"
         edge = self._edge(found, found.how.hidden)
@@ -325,8 +330,7 @@ class Replacer:
                 kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(sql).schema.fields]
         except LineageError:
             return False
-        known = (kind in _COMPARABLE or kind.startswith("decimal(") for kind in kinds)
-        return kinds[: len(wanted)] == wanted and all(known)
+        return kinds[: len(wanted)] == wanted and all(map(is_comparable, kinds))
 
     def _rows_with(self, found: Touched, columns: Sequence[int], keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
@@ -448,7 +452,7 @@ def _of_types(frame: DataFrame, schema: StructType) -> DataFrame:
     if there == wanted:
         return frame
     for kind, other in zip(there, wanted, strict=True):
-        if kind != other and not (kind in _INTEGERS and other in _INTEGERS[_INTEGERS.index(kind) :]):
+        if kind != other and not (kind in INTEGERS and other in INTEGERS[INTEGERS.index(kind) :]):
             raise NotProvableError("its touched part alone has columns of other types")
     names = [f"c{i}" for i in range(len(wanted))]
     renamed = frame.toDF(*names, *frame.columns[len(names) :])

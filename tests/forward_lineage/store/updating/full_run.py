@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from forward_lineage import ForwardLineage
 
 
@@ -15,10 +17,10 @@ def full_run(lineage: ForwardLineage, sql: str) -> list[str]:
 
 def as_saved(lineage: ForwardLineage, name: str) -> list[str]:
     """Return the same of a saved result."""
-    saved = lineage.describe(name)
-    tables = [edge.name for edge in saved.tables]
-    numbered = zip(saved.numbers(), lineage.result(name).collect(), strict=True)
-    return sorted(
-        repr((*row, *(lineage.backward_ids(name, rows=[number], table=table).ids().tolist() for table in tables)))
-        for number, row in numbered
-    )
+    tables = [edge.name for edge in lineage.describe(name).tables]
+    ids: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for table in tables:
+        for number, one in sorted(map(tuple, lineage.table(f"lineage_of({name}, {table})").collect())):
+            ids[number, table].append(one)
+    rows = map(tuple, lineage.rows(name).collect())
+    return sorted(repr((*row, *(ids[number, table] for table in tables))) for number, *row in rows)
