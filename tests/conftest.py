@@ -135,7 +135,7 @@ def _as_at_the_beginning(shared_state: SharedState) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, shared_state: SharedState) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
-    with spark_context.without_cleaner(ARCHIVES):
+    with spark_context.for_small_jobs(ARCHIVES):
         session = local_session(
             "forward_lineage tests",
             master="local[2]",

@@ -1,7 +1,7 @@
-"""The context of the suite's session: Spark's, without its cleaner of closures (scala/TestContext.scala).
+"""The context of the suite and of campaigns: Spark's, without what makes each job dear (scala/TestContext.scala).
 
-The cleaner takes a tenth of what a Java process of the suite does, and nothing of ours depends on it. Programs that
-tests start have Spark's own context.
+Its cleaner of closures takes a tenth of what a Java process of the suite does, settings of Hadoop a fifth, and nothing
+of ours depends on either. Programs that tests start have Spark's own context.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLASS = "org.apache.spark.TestContext"
 
 
 @contextmanager
-def without_cleaner(folder: Path) -> Iterator[None]:
+def for_small_jobs(folder: Path) -> Iterator[None]:
     """Let PySpark start the suite's context; ``folder`` keeps its class for all processes of the suite."""
     classes = compiled(folder)
     sparks = SparkContext._initialize_context
