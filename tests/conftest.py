@@ -149,6 +149,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, shared_state: SharedState) -
             spark__sql__adaptive__enabled="false",
             spark__sql__ui__explainMode="simple",
             spark__forward_lineage__by_reference="true",  # tables of tests are so small that nothing would be a stage
+            spark__forward_lineage__update="partly",  # nor would a part of a result be made again
         )
     shared_state.started(session)
     yield session

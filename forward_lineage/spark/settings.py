@@ -20,6 +20,10 @@ stages wherever they can be, "false" none."""
 GUARD = "spark.forward_lineage.guard"
 """The session's setting; "true": what runs is compared with what was asked, see `forward_lineage.tracing.guarding`."""
 
+UPDATE = "spark.forward_lineage.update"
+"""The session's setting; "auto", the default, makes part of a result again where that is expected to be faster;
+"partly" wherever a rule tells what is touched: numbers of rows stay, and less of what was made of them is behind."""
+
 
 #: On which values of expressions may depend besides the row, set or not: the machine says the time zone.
 _OF_VALUES = (
@@ -86,6 +90,11 @@ def weighs_copies(setting: Setting) -> bool:
 def is_guarded(spark: SparkSession) -> bool:
     """Say whether plans of rewritten queries are to be compared with those of the users' texts."""
     return str(spark.conf.get(GUARD, "false")).lower() == "true"
+
+
+def weighs_updates(spark: SparkSession) -> bool:
+    """Say whether part of a result is to be made again only where all of it is expected to take longer."""
+    return str(spark.conf.get(UPDATE, "auto")).lower() != "partly"
 
 
 def settings_made(spark: SparkSession) -> dict[str, str]:

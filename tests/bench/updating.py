@@ -18,10 +18,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from unittest.mock import patch
 
 import click
 import pyarrow as pa
@@ -33,8 +31,7 @@ from rich.table import Table
 import tpch_queries
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.spark.local import local_session
-from forward_lineage.store.updating import updating
-from forward_lineage.store.updating.costs import Costs
+from forward_lineage.spark.settings import UPDATE, configured
 from tpch_queries.data import default_folder, generate
 
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
@@ -117,8 +114,7 @@ class Warehouse:
         """Bring all results up to date."""
         found, began = Update(), time.monotonic()
         before = began
-        whatever_it_costs = patch.object(updating, "costs_of", lambda *_: Costs(full=1, partly=0))
-        with whatever_it_costs if how == IN_PART else nullcontext():
+        with configured(self.lineage.spark, {UPDATE: "partly" if how == IN_PART else "auto"}):
             for step in self.lineage.updates(full=how == FULL):
                 now = time.monotonic()
                 found.ways[step.result] = step.way.value, step.why, now - before

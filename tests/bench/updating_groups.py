@@ -14,10 +14,8 @@ import itertools
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import click
 import matplotlib as mpl
@@ -32,8 +30,7 @@ from rich.table import Table
 
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
-from forward_lineage.store.updating import updating
-from forward_lineage.store.updating.costs import Costs
+from forward_lineage.spark.settings import UPDATE, configured
 
 mpl.use("Agg")  # files only: no display is looked for
 
@@ -102,16 +99,15 @@ class Measured:
         self._x[changed] += 1_000_000
         self._register()
         list(self._lineage.updates("whole", plan=True))  # which rows changed is found once for all
-        cheap = patch.object(updating, "costs_of", lambda *_: Costs(full=1, partly=0))
-        part, way = self._updated("part", cheap)
+        with configured(self._lineage.spark, {UPDATE: "partly"}):
+            part, way = self._updated("part")
         whole, _ = self._updated("whole", full=True)
         usual, chosen = self._updated("usual")
         return Cell(self._groups, percent, spread, whole, part if way == "partly" else None, usual, chosen)
 
-    def _updated(self, name: str, context: object = None, *, full: bool = False) -> tuple[float, str]:
+    def _updated(self, name: str, *, full: bool = False) -> tuple[float, str]:
         began = time.monotonic()
-        with context or nullcontext():  # type: ignore[attr-defined]
-            (step,) = self._lineage.updates(name, full=full)
+        (step,) = self._lineage.updates(name, full=full)
         return time.monotonic() - began, step.way.value
 
     def _register(self) -> None:

@@ -41,6 +41,7 @@ def oracle_session(scratch: Path) -> Iterator[SparkSession]:
             spark__driver__extraClassPath=":".join(map(str, _sought_first())),
             spark__buffer__pageSize=PAGE,
             spark__forward_lineage__by_reference="true",  # tables of few rows; "weighed" is a setting of its own
+            spark__forward_lineage__update="partly",  # or all of a result would be made again
             spark__local__dir=str(scratch),
             spark__sql__warehouse__dir=str(scratch / "warehouse"),
         )

@@ -41,8 +41,8 @@ def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Co
     full = STATEMENT + READ_ROW * sum(read.values()) + WRITTEN_PAIR * written
     partly = COPIED_ROW * written + 2 * WRITTEN_PAIR * written * touched.share  # written, read and put together
     if isinstance(touched.how, Keyed):
-        # It reads everything twice, to find keys and the rows with these, and joins and groups only those.
-        return Costs(full, partly + STATEMENT + 2 * READ_ROW * sum(read.values()))
+        # Two statements: keys, and the rows with these. Both read everything; only these are joined and grouped.
+        return Costs(full, partly + 2 * (STATEMENT + READ_ROW * sum(read.values())))
     came = {each.edge.name.lower(): len(each.changes.after) for each in touched.others if each.changes}
     for each in touched.places:
         others = sum(read.values()) - read[each.probe.table] + came[each.probe.table]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from uuid import uuid4
 
@@ -66,6 +66,7 @@ from forward_lineage.store.updating.rows_made_again import (
     relation_of,
     stacked,
 )
+from forward_lineage.store.updating.rows_with_keys import rows_with_keys
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.tracing.trace_scope import Narrowed, not_traced
@@ -102,14 +103,19 @@ class Touched:
     order: tuple[SortKey, ...] = ()
     first: FirstRows | None = None
 
-    @property
+    @cached_property
     def share(self) -> float:
         """The share of the result's rows and lineage that is made again, as far as it is known."""
         saved = self.saved
-        if not self.rows or saved.pairs > MOST_ROWS:
+        if not self.rows or saved.pairs > MOST_ROWS or self.is_early:
             return len(self.rows) / max(saved.rows, 1)
         pairs = sum(pairs_of(saved, edge.name, self.rows.ids())[0].size for edge in saved.tables)
         return (len(self.rows) + pairs) / max(saved.rows + saved.pairs, 1)
+
+    @property
+    def is_early(self) -> bool:
+        """Whether keys of touched parts are still to be found."""
+        return isinstance(self.how, Keyed) and self.keys is None
 
     @property
     def is_nothing(self) -> bool:
@@ -335,13 +341,16 @@ class Replacer:
     def _rows_with(self, found: Touched, columns: Sequence[int], keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
         saved = found.saved
+        numbers = rows_with_keys(saved, columns, keys)
+        if numbers is not None:
+            return numbers
         named = _by_place(IdentifiedRows.of_result(self.tables.spark, saved))
         known = arrow_frame(self.tables.spark, keys)
         pairs = enumerate(columns)
         equal = [named[f"c{column}"].eqNullSafe(known[key_column(i)]) for i, column in pairs]
         with _spark_may_refuse():
-            numbers = arrow_table(named.join(known, equal, "left_semi").select("number"))
-            return LineageSet(numbers.column(0).to_numpy())
+            there = arrow_table(named.join(known, equal, "left_semi").select("number"))
+            return LineageSet(there.column(0).to_numpy())
 
     # ------------------------------------------------------------ made again
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from forward_lineage.spark.settings import weighs_updates
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME, Rerun, rerun_of
 from forward_lineage.store.library.saved_result import SavedResult
@@ -163,8 +164,9 @@ class Updater:
             NotProvableError: to make all again is expected to cost less.
 
         """
-        costs = costs_of(touched, self._replacer.tables, self._library)
-        if not costs.is_part_cheaper:
+        tables = self._replacer.tables
+        costs = costs_of(touched, tables, self._library)
+        if not costs.is_part_cheaper and weighs_updates(tables.spark):
             raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
         return costs
 

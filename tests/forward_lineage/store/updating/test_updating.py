@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.embedded.questions import Questions
+from forward_lineage.spark.settings import UPDATE, configured
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME
 from forward_lineage.store.saving.saver import Saver
@@ -183,6 +184,18 @@ def check_questions(lineage: ForwardLineage) -> None:
     parts = ("groups", "folks", "ranks", "sizes")
     assert {name: counted[name] for name in parts} == dict.fromkeys(parts, 1)
     assert counted == {each.result.name: len(each.rows or ()) for each in without.impact("people", "id = 77").touched}
+
+
+def test_the_faster_way(town: ForwardLineage) -> None:
+    """By default all of a small result is made again: one statement instead of two. The plan says both estimates."""
+    town.save(IN_PART["groups"], "groups")
+    move(town, "77,Rome", "77,Bonn")
+    with configured(town.spark, {UPDATE: "auto"}):
+        (step,) = town.update("groups", plan=True).collect()
+    assert step.way == "recomputed"
+    part, whole = map(float, re.findall(r"which would take about (\S+) s against (\S+) s for all of it", step.why)[0])
+    assert part > whole
+    assert ways(town, "groups") == {"groups": ("partly", 2)}
 
 
 @pytest.mark.parametrize("step", every_day(["write_new_rows", "share_files", "publish"], ["share_files"]))
