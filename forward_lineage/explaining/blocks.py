@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from forward_lineage.explaining.grounding import INSTEAD, ROW_ID
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.joins import OF_JOIN, join_form, join_words
 from forward_lineage.spark.names import in_backticks
 from rewrites.refusals import position_of, refuse
 from udafs.errors import Position
@@ -26,8 +27,6 @@ _CLAUSES = {
     "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",
 }
-_OF_JOIN = {"this", "on", "using", "side", "kind"}
-_KINDS = ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI")
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,7 @@ class Item:
         """INNER, LEFT, RIGHT, FULL, SEMI or ANTI."""
         if self.join is None:
             return "INNER"
-        side, kind = (str(self.join.args.get(each) or "").upper() for each in ("side", "kind"))
-        return kind if kind in ("SEMI", "ANTI") else side or "INNER"
+        return join_form(self.join) or "INNER"
 
 
 @dataclass(frozen=True)
@@ -102,13 +100,13 @@ def refuse_unfollowed(select: exp.Select) -> None:
 
 
 def _refuse_join(join: exp.Join) -> None:
-    odd = [name for name, value in join.args.items() if value and name not in _OF_JOIN]
-    if join.args.get("method"):
-        _refuse(join, f"{str(join.args['method']).upper()} JOIN")
-    kind = str(join.args.get("kind") or "").upper()
-    if odd or kind not in _KINDS:
-        _refuse(join, f"{(odd or [kind])[0].strip('_').upper()} of a join")
-    if join.args.get("using") and str(join.args.get("side") or "").upper() in ("RIGHT", "FULL"):
+    odd = [name for name, value in join.args.items() if value and name not in OF_JOIN]
+    form = join_form(join)
+    if form is None or join.args.get("method"):
+        _refuse(join, join_words(join))
+    if odd:
+        _refuse(join, f"{odd[0].strip('_').upper()} of a join")
+    if join.args.get("using") and form in ("RIGHT", "FULL"):
         _refuse(join, "USING of a RIGHT or FULL JOIN")
     if (join.args.get("on") or join).find(exp.Query) not in (None, join) and join.args.get("on"):
         _refuse(join.args["on"], "a subquery in ON")

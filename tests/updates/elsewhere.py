@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from forward_lineage.spark.settings import UPDATE
 from tests.forward_lineage.store.updating.full_run import as_saved
 
 _PEOPLE = "id,city\n77,Rome\n12,Oslo\n5,Oslo\n31,Bern\n"
@@ -47,6 +48,7 @@ def updated(spark: SparkSession, folder: Path, names: Sequence[str] = tuple(RESU
     people.write_text(_PEOPLE)
     _walk(folder, "a", [(1, 77, 500), (2, 12, 90), (3, 5, 40)])
     lineage = ForwardLineage(spark.newSession() if hasattr(spark, "newSession") else spark, folder / "home")
+    lineage.spark.conf.set(UPDATE, "partly")  # wherever the driver is, whose tables are small
     lineage.register("townsfolk", path=people, format="csv", options=_CSV, key="id")
     lineage.register("walks", path=folder / "walks")
     for name in names:

@@ -99,7 +99,7 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     ),
     "groups of sets": lambda: patch.object(replacement_rules, "_loses_groups", lambda *_, **__: False),
     "tables that are read once": lambda: patch.object(hidden_keys, "_is_read_once", lambda *_: True),
-    "keys of all sides": lambda: patch.object(hidden_keys, "join_form", lambda *_: "INNER"),
+    "keys of all sides": lambda: patch.object(hidden_keys, "known_form", lambda *_: "INNER"),
     "partitions of rows that went": lambda: patch.object(replacement_rules, "_needs_old_rows", lambda *_: False),
     "parts of queries in FROM": nullcontext,
     "values in HAVING": lambda: patch.object(touched_rows, "_differs", lambda *_: exp.false()),

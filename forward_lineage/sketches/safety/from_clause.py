@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from forward_lineage.frontend.joins import EXISTENCE, OF_JOIN, join_form, join_words, table_name
 from forward_lineage.sketches.safety.algebra import (
     Access,
     Call,
@@ -28,7 +29,6 @@ from forward_lineage.sketches.safety.scalars import ReadQuery, ScalarReader
 from forward_lineage.sketches.safety.verdicts import unproven
 
 _OF_TABLE = {"this", "alias", "joins", "db", "catalog"}
-_OF_JOIN = {"this", "side", "kind", "on", "using", "method"}
 
 
 @dataclass
@@ -86,7 +86,7 @@ class FromReader:
     def _table(self, node: exp.Table) -> Plan:
         if {key for key, value in node.args.items() if value} - _OF_TABLE or not isinstance(node.this, exp.Identifier):
             unproven("such a table is not read", node)
-        name = ".".join(part.name for part in node.parts).lower()
+        name = table_name(node)
         if "." not in name:
             query = self.cte(name)
             if query is not None:
@@ -100,25 +100,23 @@ class FromReader:
     # --- joins ----------------------------------------------------------------------------------------------
 
     def _join(self, left: Plan, node: exp.Join) -> Plan:
-        if {key for key, value in node.args.items() if value} - _OF_JOIN:
-            unproven("such a join is not read", node)
-        side, kind, method = (str(node.args.get(each) or "").upper() for each in ("side", "kind", "method"))
+        form = join_form(node)
+        if {key for key, value in node.args.items() if value} - OF_JOIN or form is None:
+            unproven(f"{join_words(node)} is not read", node)
         before = list(self.names.sources)
         right = self._item(node.this)
         added = self.names.sources[len(before) :]
-        if kind in ("SEMI", "ANTI"):
-            return self._existence(left, right, node, kind, before, added)
-        if kind not in ("", "INNER", "CROSS", "OUTER") or method not in ("", "NATURAL"):
-            unproven(f"{kind or method} JOIN is not read", node)
+        if form in EXISTENCE:
+            return self._existence(left, right, node, form, before, added)
         using = [each.name.lower() for each in node.args.get("using") or []]
-        if method == "NATURAL":
+        if str(node.args.get("method") or "").upper() == "NATURAL":
             using = common_names(before, added)
-        on = [self._equal(name, before, added, side, node) for name in using]
+        on = [self._equal(name, before, added, form, node) for name in using]
         if condition := node.args.get("on"):
             on += ScalarReader(self.names, self.read_query, ansi=self.facts.ansi).conditions(condition)
         columns = (*left.columns, *right.columns)
-        match side:
-            case "":
+        match form:
+            case "INNER":
                 plan: Plan = Join(columns, "inner", left, right, (), node=node)
                 return Filter(columns, plan, tuple(on), node=node) if on else plan
             case "LEFT":
@@ -127,26 +125,26 @@ class FromReader:
                 return Join(columns, "left", right, left, tuple(on), node=node)
         return Join(columns, "full", left, right, tuple(on), node=node)
 
-    def _equal(self, name: str, left: list[Source], right: list[Source], side: str, node: exp.Expr) -> Scalar:
+    def _equal(self, name: str, left: list[Source], right: list[Source], form: str, node: exp.Expr) -> Scalar:
         """The condition that a column of USING stands for; the name then means the column that is there."""
         a = Names(left, merged=dict(self.names.merged)).meaning(exp.column(name), aliases="last")
         b = Names(right).meaning(exp.column(name), aliases="last")
         merged = {"RIGHT": b, "FULL": Call("coalesce", (a, b), family=common([a.family, b.family]), node=node)}
-        self.names.merged[name] = merged.get(side, a)
+        self.names.merged[name] = merged.get(form, a)
         return Call("=", (a, b), family="bool", node=node)
 
     def _existence(  # noqa: PLR0917
-        self, left: Plan, right: Plan, node: exp.Join, kind: str, before: list[Source], added: list[Source]
+        self, left: Plan, right: Plan, node: exp.Join, form: str, before: list[Source], added: list[Source]
     ) -> Plan:
         if node.args.get("using") or node.args.get("method"):
-            unproven(f"{kind} JOIN with USING is not read", node)
+            unproven(f"{form} JOIN with USING is not read", node)
         if condition := node.args.get("on"):
             on = ScalarReader(self.names, self.read_query, ansi=self.facts.ansi).conditions(condition)
             right = Filter(right.columns, right, on, node=node)
         self.names.sources = before
         del added
         found: Scalar = Subquery("exists", right, (), node, family="bool")
-        if kind == "ANTI":
+        if form == "ANTI":
             found = Call("not", (found,), family="bool", node=node)
         return Filter(left.columns, left, (found,), node=node)
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.joins import table_name
 from forward_lineage.frontend.row_values import is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating.joining_rows import PLACE, Fits, NotProvableError, key_column
-from forward_lineage.store.updating.touched_rows import join_form
+from forward_lineage.store.updating.touched_rows import known_form
 
 NUMBER = "__fl_number"
 """The column of the ids of rows, in the relation that stands for the table."""
@@ -62,7 +63,7 @@ def hidden_keys(tree: exp.Expr, select: exp.Select, common: Sequence[exp.Expr], 
     if not any(known for _, known in found):
         raise NotProvableError("its parts have no key that is selected, or computed of a table that is read once")
     place, known = max(found, key=lambda each: len(each[1]))
-    return HiddenKeys(joined.name_of(place), tuple(known), _text(place, known))
+    return HiddenKeys(table_name(place), tuple(known), _text(place, known))
 
 
 def _merged(select: exp.Select) -> set[str] | None:
@@ -75,7 +76,7 @@ def _merged(select: exp.Select) -> set[str] | None:
 
 def _kept_places(select: exp.Select) -> Iterator[exp.Table]:
     """The tables of which each joined row has a row."""
-    forms = ["INNER", *map(join_form, select.args.get("joins") or ())]
+    forms = ["INNER", *map(known_form, select.args.get("joins") or ())]
     if {"RIGHT", "FULL"} & set(forms):
         raise NotProvableError("it has a RIGHT or FULL JOIN, and its keys may be missing")
     for source, form in zip(joined.sources(select), forms, strict=True):
@@ -92,9 +93,9 @@ def _kept_places(select: exp.Select) -> Iterator[exp.Table]:
 
 def _is_read_once(tree: exp.Expr, place: exp.Table) -> bool:
     """Whether rows of a table are in the lineage because of one place alone."""
-    name = joined.name_of(place)
+    name = table_name(place)
     own = {each.alias.lower() for each in tree.find_all(exp.CTE)}
-    return name not in own and sum(joined.name_of(table) == name for table in tree.find_all(exp.Table)) == 1
+    return name not in own and sum(table_name(table) == name for table in tree.find_all(exp.Table)) == 1
 
 
 def _is_of(key: exp.Expr, place: exp.Table, merged: set[str] | None, fits: Fits) -> bool:

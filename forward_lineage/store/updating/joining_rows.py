@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.joins import EXISTENCE, OF_JOIN, join_form, join_words, table_name
 from forward_lineage.frontend.row_values import is_of_one_row
 
 
@@ -100,13 +101,8 @@ def names_read(tree: exp.Expr) -> set[str]:
             if table.this.name.lower() != "range":
                 raise NotProvableError("it reads a table function")
             continue
-        found.add(name_of(table))
+        found.add(table_name(table))
     return found - own
-
-
-def name_of(table: exp.Table) -> str:
-    """Return the name of a table as it stands in a query, in lower case."""
-    return ".".join(part.name for part in table.parts).lower()
 
 
 def probes(tree: exp.Expr, changed: Collection[str]) -> list[Probe]:
@@ -170,7 +166,7 @@ def probed_places(
 def _probe(select: exp.Select, place: exp.Table) -> Probe:
     copied, there = copied_with(select, place)
     read_instead(there, PLACE)
-    return Probe(name_of(place), print_sql(_one_for_each(copied)))
+    return Probe(table_name(place), print_sql(_one_for_each(copied)))
 
 
 def _one_for_each(select: exp.Select) -> exp.Select:
@@ -191,7 +187,7 @@ def check_names(select: exp.Expr, changed: set[str]) -> None:
         raise NotProvableError("WITH gives the name of a table that changed to something else")
     for place, each in enumerate(named.expressions):
         # A probe reads all that WITH names. Within WITH, a name that is given later means a table of that name.
-        if any(name_of(table) in own[place:] for table in each.this.find_all(exp.Table)):
+        if any(table_name(table) in own[place:] for table in each.this.find_all(exp.Table)):
             raise NotProvableError("a name that WITH gives means something else in a part of it")
 
 
@@ -220,7 +216,7 @@ def check_select(select: exp.Select, changed: set[str], also: Collection[str] = 
     for join in select.args.get("joins") or ():
         if mentions(join.args.get("on"), changed):
             raise NotProvableError("it asks a subquery about a table that changed")
-        check_join(join, changed, {name_of(table) for table in join.this.find_all(exp.Table)})
+        check_join(join, changed, {table_name(table) for table in join.this.find_all(exp.Table)})
 
 
 def refuse_subqueries(select: exp.Select, changed: set[str]) -> None:
@@ -234,14 +230,10 @@ def refuse_subqueries(select: exp.Select, changed: set[str]) -> None:
 
 def check_join(join: exp.Join, changed: set[str], read: set[str]) -> None:
     """More rows on the left give more; on the right, where these names are read, an inner join does."""
-    refuse_parts(join, {"this", "on", "using", "side", "kind", "method"})
-    side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
-    known = (
-        side in ("", "LEFT") and kind in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI") and method in ("", "NATURAL")
-    )
-    inner = side == "" and kind in ("", "INNER", "CROSS")
-    if not known or (not inner and read & changed):
-        raise NotProvableError(f"a table that changed is in {' '.join(filter(None, (side, kind, 'JOIN')))}")
+    refuse_parts(join, OF_JOIN)
+    form = join_form(join)
+    if form not in ("INNER", "LEFT", *EXISTENCE) or (form != "INNER" and read & changed):
+        raise NotProvableError(f"a table that changed is in {join_words(join)}")
 
 
 def places(source: exp.Expr, changed: set[str]) -> Iterator[exp.Table]:
@@ -274,7 +266,7 @@ def sources(select: exp.Select) -> Iterator[exp.Expr]:
 
 def mentions(node: exp.Expr | None, changed: set[str]) -> bool:
     """Tell whether a table that changed is read somewhere in a part of a query."""
-    return node is not None and any(name_of(table) in changed for table in node.find_all(exp.Table))
+    return node is not None and any(table_name(table) in changed for table in node.find_all(exp.Table))
 
 
 def _parts(node: exp.Expr, name: str) -> list[exp.Expr]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import parse, print_sql
+from forward_lineage.frontend.joins import table_name
 from forward_lineage.frontend.row_values import has_aggregates
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating.joining_rows import NotProvableError, Probe
@@ -93,7 +94,7 @@ class _Split:
             name, columns = self._add(cte.this), cte.args["alias"].columns
             cte.pop()
             for table in list(self.tree.find_all(exp.Table)):
-                if joined.name_of(table) == cte.alias.lower():
+                if table_name(table) == cte.alias.lower():
                     _stand_in(table, name, table.args.get("alias"), cte.args["alias"].this, columns)
         if named is not None and not named.expressions:
             self.tree.set("with_", None)
@@ -131,8 +132,8 @@ class _Split:
         """A text over the tables as they were."""
         tree = parse(sql).tree
         for table in list(tree.find_all(exp.Table)):
-            if joined.name_of(table) in self._changed:
-                joined.read_instead(table, before(joined.name_of(table)))
+            if table_name(table) in self._changed:
+                joined.read_instead(table, before(table_name(table)))
         return print_sql(tree)
 
 

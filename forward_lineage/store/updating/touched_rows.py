@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator, Sequence
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.joins import EXISTENCE, OF_JOIN, join_form, join_words, table_name
 from forward_lineage.frontend.row_values import has_aggregates, is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating.joining_rows import PLACE, Fits, NotProvableError, Probe
@@ -85,7 +86,7 @@ def probes_of_both(tree: exp.Expr, changed: Collection[str], went: Collection[st
     found: list[Probe] = []
     for select in tree.find_all(exp.Select):
         places = [each for each in joined.sources(select) if isinstance(each, exp.Table)]
-        places = [place for place in places if joined.name_of(place) in names]
+        places = [place for place in places if table_name(place) in names]
         if places:
             joined.refuse_parts(select, _AFTER)
         for place in places:
@@ -104,7 +105,7 @@ def _check_text(tree: exp.Expr, changed: set[str]) -> None:
 
 
 def _check_all_found(node: exp.Expr, changed: set[str], found: int) -> None:
-    if found < sum(joined.name_of(table) in changed for table in node.find_all(exp.Table)):
+    if found < sum(table_name(table) in changed for table in node.find_all(exp.Table)):
         raise NotProvableError("a table that changed is read in a way that is not looked into")
 
 
@@ -113,7 +114,7 @@ def _probe_of_select(select: exp.Select, place: exp.Table, named: exp.With | Non
     within = _within(select, probe)
     texts = [None if each is None else _text(each, named, went) for each in (probe, within)]
     assert texts[0] is not None, "there always is one"
-    return Probe(joined.name_of(place), texts[0], texts[1], both=True)
+    return Probe(table_name(place), texts[0], texts[1], both=True)
 
 
 def _text(probe: exp.Select, named: exp.With | None, went: Collection[str]) -> str:
@@ -126,8 +127,8 @@ def _text(probe: exp.Select, named: exp.With | None, went: Collection[str]) -> s
 def read_both(query: exp.Expr, went: Collection[str]) -> None:
     """Let a query read the old rows of tables besides, except where it compares a value of then and of now."""
     for table in list(query.find_all(exp.Table)):
-        if joined.name_of(table) in went and not _is_compared(table):
-            joined.read_instead(table, both(joined.name_of(table)))
+        if table_name(table) in went and not _is_compared(table):
+            joined.read_instead(table, both(table_name(table)))
 
 
 def _joined_with(select: exp.Select, place: exp.Table) -> exp.Select:
@@ -141,7 +142,7 @@ def _joined_with(select: exp.Select, place: exp.Table) -> exp.Select:
     at = next(i for i, each in enumerate(joined.sources(select)) if each is place)
     kept: list[exp.Expr] = []
     for number, join in enumerate(joins, 1):
-        form = join_form(join)
+        form = known_form(join)
         stays = {"INNER", "RIGHT"} if number == at else {"INNER", "LEFT", "SEMI"}
         if number < at or form in stays:
             kept.append(join)
@@ -155,23 +156,18 @@ def _joined_with(select: exp.Select, place: exp.Table) -> exp.Select:
     return exp.Select(expressions=[exp.Literal.number(1)], from_=source, joins=kept, where=where)
 
 
-def join_form(join: exp.Join) -> str:
-    """Return ``INNER``, ``LEFT``, ``RIGHT``, ``FULL``, or ``SEMI`` for LEFT SEMI and LEFT ANTI.
+def known_form(join: exp.Join) -> str:
+    """Return the form of a join, ``SEMI`` for both that only ask.
 
     Raises:
-        NotProvableError: it is another one.
+        NotProvableError: it is none that is known.
 
     """
-    joined.refuse_parts(join, {"this", "on", "using", "side", "kind", "method"})
-    side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
-    if method in ("", "NATURAL"):
-        if side in ("", "LEFT") and kind in ("SEMI", "ANTI"):
-            return "SEMI"
-        if side in ("LEFT", "RIGHT", "FULL") and kind in ("", "OUTER"):
-            return side
-        if side == "" and kind in ("", "INNER", "CROSS"):
-            return "INNER"
-    raise NotProvableError(f"a table that changed is in {' '.join(filter(None, (method, side, kind, 'JOIN')))}")
+    joined.refuse_parts(join, OF_JOIN)
+    form = join_form(join)
+    if form is None:
+        raise NotProvableError(f"a table that changed is in {join_words(join)}")
+    return "SEMI" if form in EXISTENCE else form
 
 
 def _as_inner(join: exp.Join) -> exp.Join:
@@ -225,7 +221,7 @@ def probes_for_keys(
 def may_be_missing(block: exp.Select, changed: Collection[str]) -> bool:
     """Tell whether a SELECT joins a table that changed in such a way that a joined row may be there without it."""
     return any(
-        join_form(join) != "INNER" and joined.mentions(join.this, set(changed))
+        known_form(join) != "INNER" and joined.mentions(join.this, set(changed))
         for join in block.args.get("joins") or ()
     )
 
@@ -233,7 +229,7 @@ def may_be_missing(block: exp.Select, changed: Collection[str]) -> bool:
 def preserved(block: exp.Select) -> exp.Select:
     """Return the joined rows of a SELECT without what outer, semi and anti joins look up; nothing is selected yet."""
     copied = block.copy()
-    joins = [join for join in copied.args.get("joins") or () if join_form(join) == "INNER"]
+    joins = [join for join in copied.args.get("joins") or () if known_form(join) == "INNER"]
     return exp.Select(from_=copied.args.get("from_"), joins=joins, with_=copied.args.get("with_"))
 
 
@@ -242,7 +238,7 @@ def _probe(
 ) -> Probe:
     rows.set("expressions", [each.copy() for each in keys])
     rows.set("distinct", exp.Distinct())
-    return Probe(joined.name_of(place), _text(rows, block.args.get("with_"), went), both=True)
+    return Probe(table_name(place), _text(rows, block.args.get("with_"), went), both=True)
 
 
 def _of_source(block: exp.Select, at: int, place: exp.Table) -> exp.Select:
@@ -250,7 +246,7 @@ def _of_source(block: exp.Select, at: int, place: exp.Table) -> exp.Select:
     copied, there = joined.copied_with(block, place)
     joined.read_instead(there, PLACE)
     joins = copied.args.get("joins") or []
-    forms = [join_form(join) for join in joins]
+    forms = [known_form(join) for join in joins]
     if {"RIGHT", "FULL"} & set(forms):
         raise NotProvableError("it has a RIGHT or FULL JOIN, and its keys may be missing")
     if at == 0 or forms[at - 1] == "INNER":
@@ -285,7 +281,7 @@ def _of_subqueries(
     for node in value if isinstance(value, list) else [value] if value is not None else []:
         for select in node.find_all(exp.Select):
             for source in joined.sources(select):
-                if isinstance(source, exp.Table) and joined.name_of(source) in changed:
+                if isinstance(source, exp.Table) and table_name(source) in changed:
                     joined.refuse_parts(select, _AFTER)
                     joined.refuse_parts(source, {"this", "db", "catalog", "alias"})
                     yield _probe(source, _around_subquery(block, select, source, changed), keys, block, went)
@@ -375,7 +371,7 @@ def _selects_of_rows(select: exp.Select) -> bool:
     return (
         grouped
         and not any(select.args.get(part) for part in parts)
-        and all(join_form(join) == "INNER" for join in select.args.get("joins") or ())
+        and all(known_form(join) == "INNER" for join in select.args.get("joins") or ())
         and not has_aggregates(select)
         and all(is_of_one_row(each) and not each.is_star for each in select.expressions)
     )
@@ -404,8 +400,8 @@ def _differs(value: exp.Subquery, changed: set[str]) -> exp.Expr:
     """That a subquery has another value now, bit by bit; of floating point numbers no two sums are sure to be equal."""
     then, now = value.copy(), value.copy()
     for table in list(then.find_all(exp.Table)):
-        if joined.name_of(table) in changed:
-            joined.read_instead(table, before(joined.name_of(table)))
+        if table_name(table) in changed:
+            joined.read_instead(table, before(table_name(table)))
     texts = [exp.cast(each, "string") for each in (then, now)]
     kind = exp.Anonymous(this="typeof", expressions=[now.copy()])
     floats = exp.In(this=kind, expressions=[exp.Literal.string(each) for each in ("double", "float")])
