@@ -111,6 +111,7 @@ class Answers:
         keys: the rows of `KEYS`.
         rows_of: the table whose rows are to be numbered.
         sources: queries that stand as tables.
+        gone: whether the probe is to read the rows that went alone.
 
     """
 
@@ -121,9 +122,11 @@ class Answers:
         keys: Collection[tuple[Value, ...]] | None = None,
         rows_of: str = "",
         sources: Sequence[KnownSource] = (),
+        *,
+        gone: bool = False,
     ) -> None:
         self._case, self._probe, self._keys, self._rows_of = case, probe, keys, rows_of
-        self._sources = sources
+        self._sources, self._gone = sources, gone
 
     def rows(self, sql: str) -> list[tuple[Value, ...]]:
         """Return the rows of a text in Spark's dialect."""
@@ -163,6 +166,8 @@ class Answers:
         if probe.table in case.changed:
             came = case.comes(probe.table)
             found[PLACE] = _both(case.goes(probe.table), came) if probe.both else came
+            if self._gone:
+                found[PLACE] = case.goes(probe.table)
         for name in case.changed:
             found[both(name)] = _both(case.goes(name), case.now[name])
             found[before(name)] = case.then[name]

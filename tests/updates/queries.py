@@ -97,6 +97,7 @@ def query_in_parts(chance: random.Random) -> Statement:
         [
             *("rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"),
             *("in FROM", "in FROM", "growing", "hidden", "first"),
+            *["sums"] * 5,
         ]
     )
     if shape == "limit":
@@ -113,6 +114,8 @@ def query_in_parts(chance: random.Random) -> Statement:
         return _with_groups_in_from(chance)
     if shape == "growing":
         return Statement(Query(_select(chance, "group", two_integers=True, joins=["INNER", "CROSS"])))
+    if shape == "sums":
+        return Statement(Query(_sums(chance)))
     if shape == "hidden":
         return Statement(Query(_select(chance, chance.choice(["group", "having", "window"]), joins=_POSITIVE, hides=1)))
     if shape == "first":
@@ -120,6 +123,30 @@ def query_in_parts(chance: random.Random) -> Statement:
         keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
         return Statement(Query(select, order=keys, limit=chance.choice([2, 4, 6])))
     return Statement(Query(_select(chance, shape, joins=_joins(chance))))
+
+
+def _sums(chance: random.Random) -> Select:
+    """Sums, counts and averages of groups or of all rows; mostly of one table, so that rows may go, too."""
+    name = chance.choice(sorted(SCHEMAS))
+    source: Rel = Table(name, "x")
+    if chance.random() < 1 / 4:
+        source = _source(chance, name, ["INNER", "CROSS"])
+    values = [Col(SCHEMAS[name][0][0], "x"), *(Col(each, "x") for each in _INTS[name])]
+    by = chance.choice(values[1:])
+    functions = ["sum", "count", "avg", "avg"] + (["min", "max"] if chance.random() < 1 / 6 else [])
+    of = [chance.choice(values) for _ in range(chance.choice([1, 1, 2]))]
+    items = [
+        Item(Agg(chance.choice(functions), (chance.choice(of),), where=_sometimes(chance, 1 / 6, values)), f"n{number}")
+        for number in range(chance.choice([1, 2, 3]))
+    ]
+    where = _sometimes(chance, 1 / 4, values)
+    if chance.random() < 1 / 4:
+        return Select(tuple(items), source, where=where)
+    return Select((Item(by, "k1"), *items), source, where=where, group=GroupBy((by,)))
+
+
+def _sometimes(chance: random.Random, share: float, values: Sequence[Expr]) -> Expr | None:
+    return _compared(chance, chance.choice(values)) if chance.random() < share else None
 
 
 def _with_groups_in_from(chance: random.Random) -> Statement:

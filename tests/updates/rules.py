@@ -23,19 +23,23 @@ from unittest.mock import patch
 
 import click
 import duckdb
+import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from forward_lineage.store.updating import (
     columns_read,
     growing_groups,
+    grown_values,
     hidden_keys,
     joining_rows,
     replacement_rules,
+    rows_made_again,
     touched_rows,
 )
 from forward_lineage.store.updating import first_rows as first_rows_of
 from forward_lineage.store.updating.first_rows import FirstRows, first_rows
-from forward_lineage.store.updating.growing_groups import growing, grown
+from forward_lineage.store.updating.growing_groups import growing
 from forward_lineage.store.updating.hidden_keys import HiddenKeys
 from forward_lineage.store.updating.joining_rows import NotProvableError, Probe
 from forward_lineage.store.updating.replacement_rules import (
@@ -46,6 +50,7 @@ from forward_lineage.store.updating.replacement_rules import (
     replacement,
     without_limit,
 )
+from forward_lineage.store.updating.rows_made_again import Groups, put_together
 from forward_lineage.store.updating.sources_in_parts import Source
 from forward_lineage.store.updating.touched_rows import telling_probes
 from tests.oracle.algebra import BaseTable, Database, Statement, Value
@@ -58,6 +63,7 @@ from tests.oracle.strategies import SCHEMAS, VALUES
 from tests.updates.cases import Answers, Case, Keys, KnownSource
 from tests.updates.queries import query_in_parts, small_query
 from tests.updates.tables import edited
+from udafs.lineage_set import LineageSet
 
 #: By name: what is put in the place of what. Those with nothing are left out here, in the place of `replacing`.
 SPOILED: dict[str, Callable[[], AbstractContextManager[Any]]] = {
@@ -90,6 +96,12 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
         growing_groups, "_meant", lambda by, select: select.expressions[0].unalias()
     ),
     "counted twice": nullcontext,
+    "values that are taken away": lambda: patch.object(grown_values, "taken", lambda _: 0),
+    "sums of no values": lambda: patch.object(grown_values, "is_empty", lambda _: False),
+    "averages of sums": lambda: patch.object(grown_values, "_average", lambda *given: given[2][given[1].sum]),
+    "groups that are gone": lambda: patch.object(rows_made_again, "is_gone", lambda *_, **__: False),
+    "extremes of rows that went": lambda: patch.object(growing_groups, "_has_extremes", lambda *_: False),
+    "groups of several tables": lambda: patch.object(growing_groups, "_reads_several", lambda *_: False),
     "first rows": nullcontext,
     "rows that may be first": nullcontext,
     "order of first rows": nullcontext,
@@ -116,6 +128,8 @@ _NEED_OLD_ROWS = {
         "values that may be equal",
         "keys of partitions",
     ),
+    *("values that are taken away", "sums of no values", "groups that are gone", "extremes of rows that went"),
+    *("groups of several tables", "averages of sums"),
     *("tables that are read once", "keys of all sides", "parts of queries in FROM", "values in HAVING"),
 }
 #: What is in the text of queries that tell, for rules which few queries need.
@@ -125,6 +139,12 @@ _TELLS = {
     "values that may be equal": r"IN \(SELECT v\..*LEFT JOIN",
     "groups that are told apart": "GROUP BY",
     "counted twice": "GROUP BY",
+    "values that are taken away": r"(sum|count|avg)\(",
+    "sums of no values": r"sum\(",
+    "averages of sums": r"avg\(",
+    "groups that are gone": r"(sum|count|avg)\(.*GROUP BY",
+    "extremes of rows that went": r"(min|max)\(.*GROUP BY",
+    "groups of several tables": r"(sum|count|avg)\(.*JOIN.*GROUP BY",
     "tables that are read once": r"^SELECT (?!x\.|y\.).* FROM (\w+) AS x .*JOIN \1 AS y.*GROUP BY",
     "keys of all sides": r"^SELECT (?!x\.|y\.).*(LEFT|RIGHT|FULL) .*GROUP BY y",
     "parts of queries in FROM": r"(WITH|FROM) .*\(SELECT.*GROUP BY.*\) ",
@@ -212,7 +232,7 @@ def _replaced(case: Case, spoilt: str) -> Replaced:
     if everything is not None:
         first = first_rows(case.tree, case.tree.named_selects, went)
         return _first_rows(case, first, _of_all(case, everything, untouched, spoilt), spoilt)
-    if went == set():
+    if went is not None:
         with suppress(NotProvableError):
             return _growing(case, spoilt)
     return _of_all(case, case.tree, untouched, spoilt)
@@ -230,16 +250,47 @@ def _of_all(case: Case, tree: exp.Expr, untouched: Counter[AnnotatedRow], spoilt
 
 
 def _growing(case: Case, spoilt: str) -> Replaced:
-    how = growing(case.tree, case.changed.keys())
-    active = [each for each in how.places if _asked(case, each.probe)]
+    """The product's own arithmetic: over groups of rows that came and went, hidden sums as they were or asked now."""
+    how = growing(case.tree, case.changed.keys(), case.went or ())
+    active = [each for each in how.places if _asked(case, each.probe, spoilt)]
     if not is_each_once(active) and spoilt != "counted twice":
         raise NotProvableError("several places")
-    kept, new = Counter(case.saved), Counter[tuple[Value, ...]]()
-    for more in (row for each in active for row in Answers(case, each.probe).rows(each.sql)):
-        same = [row for row in kept if all(row[0][key] == more[key] for key in how.keys)]
-        kept -= Counter(same)
-        new[grown(how.columns, ["bigint"] * len(more), same[0][0], more) if same else more] += 1
-    return "growing groups" if how.keys else "growing totals", kept, new
+    if not active:
+        raise NotProvableError("nothing joins in it")
+    shrinks = active[0].probe.both
+    saved = list(case.saved.elements())
+    came = [row for each in active for row in Answers(case, replace(each.probe, both=False)).rows(each.sql)]
+    went = Answers(case, active[0].probe, gone=True).rows(active[0].sql) if shrinks else []
+    keys = {tuple(row[key] for key in how.keys) for row in (*came, *went)}
+    then = [row for row in saved if tuple(row[0][key] for key in how.keys) in keys]
+    gone = case.changed[active[0].probe.table].before if shrinks else frozenset()
+    width, kept = len(how.columns), len(how.keys)
+    asked = {row[:kept]: row[kept:] for row in Answers(case).rows(how.totals)} if how.hidden else None
+    kinds = ["double" if each == "avg" else "bigint" for each in (*how.columns, *how.functions)]
+    groups = Groups(
+        np.arange(len(then)),
+        _arrow(came, len(kinds)),
+        {},
+        _arrow(went, len(kinds)),
+        LineageSet(sorted(gone)),
+        {},
+        asked,
+    )
+    pairs = {name: _pairs(then, name) for name in tables_in(case.statement)}
+    found = put_together(how, kinds, [row for row, _ in then], pairs, groups)
+    what = "shrinking" if shrinks else "growing"
+    what = f"{what} {'groups' if how.keys else 'totals'}{' with averages' if 'avg' in how.columns else ''}"
+    return what, Counter(saved) - Counter(then), Counter(row[:width] for row in found.rows)
+
+
+def _arrow(rows: Sequence[tuple[Value, ...]], width: int) -> pa.Table:
+    return pa.table({str(place): pa.array([row[place] for row in rows]) for place in range(width)})
+
+
+def _pairs(rows: Sequence[AnnotatedRow], table: str) -> tuple[Any, Any]:
+    """The ids in a table that rows were made of, as pairs."""
+    pairs = [(place, one) for place, (_, lineage) in enumerate(rows) for name, one in lineage if name == table]
+    return np.array([place for place, _ in pairs], np.int64), np.array([one for _, one in pairs], np.int64)
 
 
 def _first_rows(case: Case, first: FirstRows, everything: Replaced, spoilt: str) -> Replaced:
@@ -373,6 +424,8 @@ CLASSES = {
     "GROUP BY": r"GROUP BY",
     "HAVING": r"HAVING",
     "sums, counts, extremes that grow": r"growing",
+    "sums, counts that rows went from": r"shrinking",
+    "averages that are added to": r"with averages",
     "outer joins": r"(LEFT|RIGHT|FULL) (OUTER )?JOIN",
     "anti joins, NOT IN, NOT EXISTS, EXCEPT": r"ANTI JOIN|NOT IN|NOT EXISTS|EXCEPT|NOT \(",
     "correlated subqueries": r"EXISTS \(SELECT",

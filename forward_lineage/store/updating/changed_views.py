@@ -79,6 +79,15 @@ class ChangedViews:
         view = self._view(f"rows of {uuid4().hex}", lambda: frame.withColumnRenamed(frame.columns[0], NUMBER))
         return self._spark.sql(sql.replace(PLACE, view))
 
+    def of_rows_that_went(self, sql: str, table: str) -> DataFrame:
+        """Return what a text gives that reads the rows which went or differ, as they were, in the place of a table."""
+
+        def rows() -> DataFrame:
+            frame = self._rows.rows_that_went(self._inputs[table]).frame
+            return frame.drop(frame.columns[0])
+
+        return self._spark.sql(sql.replace(PLACE, self._view(f"{table} went", rows)))
+
     def drop(self) -> None:
         """Take the names back."""
         for name in self._names.values():

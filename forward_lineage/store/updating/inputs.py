@@ -114,6 +114,12 @@ class Inputs:
         assert found.changes is not None, "it was asked for before"
         return self._rows(found).among(found.changes.after)
 
+    def rows_that_went(self, found: Input) -> IdentifiedRows:
+        """Return the rows that went or differ, as they were; `keep_old_rows` told that they are there."""
+        rows = self._old(found)
+        assert rows is not None, "it was asked for before"
+        return rows
+
     def rows_now(self, edge: TracedTable, found: Input | None) -> IdentifiedRows:
         """Return the rows of something that a result was made of, as they are now.
 

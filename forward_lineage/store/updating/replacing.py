@@ -34,8 +34,10 @@ from forward_lineage.store.library.saved_result import SavedResult, SortKey, Tra
 from forward_lineage.store.saving.execution import Target, write_result
 from forward_lineage.store.updating.changed_views import MOST_KEYS, ChangedViews
 from forward_lineage.store.updating.first_rows import FirstRows, check_order, first_rows
-from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing
+from forward_lineage.store.updating.group_sums import GroupSums, with_hidden_columns
+from forward_lineage.store.updating.growing_groups import Growing, growing
 from forward_lineage.store.updating.hidden_keys import NUMBER, HiddenKeys
+from forward_lineage.store.updating.hidden_sums import Hidden, write_sums
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import (
     INTEGERS,
@@ -59,12 +61,10 @@ from forward_lineage.store.updating.replacement_rules import (
 )
 from forward_lineage.store.updating.rows_made_again import (
     Part,
-    added_up,
     first_of_all,
     made_again,
     pairs_of,
     relation_of,
-    stacked,
 )
 from forward_lineage.store.updating.rows_with_keys import rows_with_keys
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
@@ -145,7 +145,8 @@ class Touched:
                 return f"some of its {self.how.what} have rows of {self.made_of} that changed"
             return f"{self.keys.num_rows:,} of its {self.how.what} have rows of {self.made_of} that changed"
         if isinstance(self.how, Growing):
-            return f"rows of {self.made_of} that came are added to its groups"
+            went = any(each.changes.before for each in self.others if each.changes)
+            return f"rows of {self.made_of} that {'went, came or changed' if went else 'came'} are added to its groups"
         return (
             f"{len(self.rows):,} of its {self.saved.rows:,} rows were made of rows of {self.made_of} that changed"
             + (", and rows that came join in it" if self.how else "")
@@ -173,6 +174,7 @@ class Replacer:
     ) -> None:
         self._prover, self._statements, self._chosen = prover, statements, chosen
         self.tables, self._library = tables, library
+        self._sums = GroupSums(tables)
 
     # ------------------------------------------------------------ what is touched
 
@@ -201,9 +203,10 @@ class Replacer:
             check_order(first, [kind.lower() for _, kind in saved.columns])
             everyone = Touched(saved, inputs, others, rows, (), first=first)
             return self._first_rows(self._of_all(everyone, everything, by_name, went, check))
-        if not went and went is not None:
+        if went is not None:
             with suppress(NotProvableError):
-                return self._growing(Touched(saved, inputs, others, rows, growing(tree, by_name.keys())), tree, by_name)
+                how = growing(tree, by_name.keys(), went, [kind.lower() for _, kind in saved.columns])
+                return self._growing(Touched(saved, inputs, others, rows, how), tree, by_name)
         return self._of_all(Touched(saved, inputs, others, rows, ()), tree, by_name, went, check)
 
     def _of_all(
@@ -230,7 +233,7 @@ class Replacer:
         """Of a query whose groups grow: where rows came, to be counted once each."""
         how = found.how
         assert isinstance(how, Growing), "asked before"
-        check_kinds(how.columns, [kind.lower() for _, kind in found.saved.columns])
+        how = self._sums.with_kinds(how, found.saved)
         active = self._active(how.places, by_name)
         if not is_each_once(active):
             raise NotProvableError("rows that came join in it in more than one place")
@@ -368,8 +371,10 @@ class Replacer:
             with _spark_may_refuse():
                 runs = enumerate(self._runs(touched))
                 parts = [self._run(touched, *run, folder / f"again-{number}") for number, run in runs]
-            made = self._made(touched, parts)
+            made, sums = self._made(touched, parts)
             written = write_new_rows(saved, made, folder)
+            if isinstance(touched.how, Growing):
+                write_sums(folder, touched.how.hidden, sums, sum(file.rows for file in written.row_files))
             for number in range(len(parts)):
                 shutil.rmtree(folder / f"again-{number}")
             proven = self._prover.inputs.in_step(saved, touched.inputs)
@@ -393,27 +398,32 @@ class Replacer:
         for added in touched.places:
             found = by_name[added.probe.table]
             assert found.changes is not None, "others were turned away before"
+            if isinstance(touched.how, Growing) and not found.changes.after:
+                continue
             manifest = self.tables.registered(found.edge.name)
             by_value = manifest.provider is Provider.KEY
             chosen = Chosen(self.tables.base_table(manifest), manifest.version, found.changes.after, by_value)
             table = self._chosen.table_of(chosen)
             yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
 
-    def _made(self, touched: Touched, parts: Sequence[Part]) -> MadeAgain:
+    def _made(self, touched: Touched, parts: Sequence[Part]) -> tuple[MadeAgain, Hidden]:
+        """The rows that are other ones now, and hidden columns of groups."""
         saved, how = touched.saved, touched.how
         if touched.first is not None:
-            return first_of_all(saved, touched.first, parts)
+            return first_of_all(saved, touched.first, parts), {}
         if isinstance(how, Growing):
             return self._grown(touched, how, parts)
-        return made_again(saved, touched.rows, how, parts)
+        return made_again(saved, touched.rows, how, parts), {}
 
-    def _grown(self, touched: Touched, how: Growing, parts: Sequence[Part]) -> MadeAgain:
-        """The groups that rows came to, with what they had before."""
-        saved = touched.saved
-        more = pa.concat_tables([rows for rows, _ in parts])
-        keys = more.select(list(how.keys)).rename_columns([key_column(i) for i in range(len(how.keys))])
-        numbers = self._rows_with(touched, how.keys, keys) if how.keys else LineageSet(saved.numbers())
-        return added_up(saved, how, numbers.ids(), more, stacked(parts))
+    def _grown(self, touched: Touched, how: Growing, parts: Sequence[Part]) -> tuple[MadeAgain, Hidden]:
+        """The groups that rows came to or went from, with what they had before."""
+        by_name = {each.edge.name.lower(): each for each in touched.others}
+        found = by_name[how.places[0].probe.table]
+
+        numbered = partial(self._rows_with, touched, how.keys)
+        with _spark_may_refuse(), self._prover.views(by_name) as views:
+            went = (found, views) if found.changes and found.changes.before else None
+            return self._sums.made(touched.saved, how, parts, went, numbered)
 
     def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> Part:
         """Run a statement; return its rows, as in the files of the result, and their lineage."""
@@ -422,6 +432,8 @@ class Replacer:
         with configured(spark, QUICK_VALUES):
             frame = self._statements.run(traced)
         schema = StructType.fromJson(saved.schema)
+        if isinstance(touched.how, Growing):
+            schema = with_hidden_columns(schema, touched.how)
         tables = _traced_in(frame)
         frame = _of_types(frame, schema)
         folder.mkdir()

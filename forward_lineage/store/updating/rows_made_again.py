@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,10 @@ from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.store.updating.first_rows import FirstRows
-from forward_lineage.store.updating.growing_groups import Growing, grown
+from forward_lineage.store.updating.growing_groups import Growing
+from forward_lineage.store.updating.grown_values import grown
+from forward_lineage.store.updating.hidden_sums import MOST_GROUPS, Hidden
+from forward_lineage.store.updating.joining_rows import NotProvableError
 from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs
 from forward_lineage.store.updating.replacement_rules import Added, Keyed
@@ -20,6 +25,7 @@ from udafs.lineage_set import LineageSet
 
 Part = tuple[pa.Table, dict[str, Pairs]]
 """Rows that were made again, and by table, in lower case, what they were made of."""
+Row = tuple[Any, ...]
 _NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -61,36 +67,126 @@ def first_of_all(saved: SavedResult, first: FirstRows, parts: Sequence[Part]) ->
     return MadeAgain(rows.take(again), kept, np.full(again.size, -1, np.int64), LineageSet(numbers[stay:]))
 
 
-def added_up(
-    saved: SavedResult, how: Growing, numbers: Numbers, more: pa.Table, lineage: dict[str, Pairs]
-) -> MadeAgain:
-    """Groups of rows that came, with what groups of the same keys had before, under these numbers."""
+@dataclass(frozen=True)
+class Groups:
+    """Groups of rows that came or went, beside those that the result had.
+
+    Attributes:
+        numbers: of the rows of the result with the same keys, ascending.
+        came: the groups of the rows that came, hidden columns behind.
+        lineage: of these.
+        went: the groups of the rows that went, or differ, as they were; None: there are none.
+        gone: the ids of these rows in the table that they are of.
+        then: the hidden columns of rows of the result, by the numbers of these.
+        now: the hidden columns of all groups as they are now, by keys; None: `then` tells them.
+
+    """
+
+    numbers: Numbers
+    came: pa.Table
+    lineage: dict[str, Pairs]
+    went: pa.Table | None = None
+    gone: LineageSet = field(default_factory=LineageSet)
+    then: Mapping[int, Row] = field(default_factory=dict)
+    now: Mapping[Row, Row] | None = None
+
+
+def added_up(saved: SavedResult, how: Growing, groups: Groups) -> tuple[MadeAgain, Hidden]:
+    """Return the groups that rows came to or went from, as they are now; and the hidden columns of all groups."""
+    numbers = groups.numbers
     old = rows_of(saved, numbers)
-    then, now = (list(zip(*(column.to_pylist() for column in each.columns), strict=True)) for each in (old, more))
-    kinds = [kind.lower() for _, kind in saved.columns]
-    by_key = {_key(row, how): place for place, row in enumerate(then)}
-    before = np.array([by_key.get(_key(row, how), -1) for row in now], np.int64)
-    rows = [
-        row if place < 0 else grown(how.columns, kinds, then[place], row)
-        for row, place in zip(now, before.tolist(), strict=True)
-    ]
-    columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(more.schema)]
-    known = np.flatnonzero(before >= 0)
-    together = dict(lineage)
-    for edge in saved.tables:
-        places, ids = pairs_of(saved, edge.name, numbers)
-        of_old = np.full(numbers.size, -1, np.int64)
-        of_old[before[known]] = known
-        mine = of_old[places] >= 0
-        here = lineage.get(edge.name.lower(), _NO_PAIRS)
-        pairs = np.stack([np.append(of_old[places][mine], here[0]), np.append(ids[mine], here[1])])
-        places_of, ids_of = np.unique(pairs, axis=1)
-        together[edge.name.lower()] = places_of, ids_of
-    replaced = np.where(before < 0, -1, numbers[before]) if numbers.size else before
-    return MadeAgain(pa.table(columns, schema=more.schema), together, replaced, LineageSet(replaced[replaced >= 0]))
+    pairs = {edge.name.lower(): pairs_of(saved, edge.name, numbers) for edge in saved.tables}
+    kinds = [*(kind.lower() for _, kind in saved.columns), *how.kinds]
+    found = put_together(how, kinds, listed(old), pairs, groups)
+    columns = [pa.array([row[i] for row in found.rows], field.type) for i, field in enumerate(old.schema)]
+    replaced = np.array([-1 if place < 0 else numbers[place] for place in found.places], np.int64)
+    made = MadeAgain(pa.table(columns, schema=old.schema), found.lineage, replaced, LineageSet(numbers))
+    sums = _sums_of_others(saved, how, groups)
+    hidden = (row[len(how.columns) :] for row in found.rows)
+    return made, {**sums, **dict(zip(made.numbered(saved.numbers_end).tolist(), hidden, strict=True))}
 
 
-def _key(row: tuple[object, ...], how: Growing) -> tuple[object, ...]:
+def _sums_of_others(saved: SavedResult, how: Growing, groups: Groups) -> Hidden:
+    """The hidden columns of groups that are as they were, if they are to be kept."""
+    if not how.hidden or saved.rows > MOST_GROUPS:
+        return {}
+    others = np.setdiff1d(np.array(list(saved.numbers()), np.int64), groups.numbers)
+    if groups.now is None:
+        return {number: groups.then[number] for number in others.tolist()}
+    rows = listed(rows_of(saved, others))
+    return {number: groups.now[_key(row, how)] for number, row in zip(others.tolist(), rows, strict=True)}
+
+
+@dataclass(frozen=True)
+class Together:
+    """Groups as they are now.
+
+    Attributes:
+        rows: their values, hidden ones behind.
+        places: of each the place of the row of before that it replaces; −1: it is a new group.
+        lineage: of them.
+
+    """
+
+    rows: list[Row]
+    places: list[int]
+    lineage: dict[str, Pairs]
+
+
+def put_together(
+    how: Growing, kinds: Sequence[str], then: Sequence[Row], pairs: Mapping[str, Pairs], groups: Groups
+) -> Together:
+    """Put groups of before and of rows that came or went together.
+
+    Args:
+        how: how they grow.
+        kinds: the types of all columns, as Spark names them.
+        then: rows of before.
+        pairs: by table, in lower case, their lineage.
+        groups: the others. Its numbers are those of the rows of before.
+
+    """
+    came, went = ({_key(row, how): row for row in listed(each)} for each in (groups.came, groups.went))
+    stays = {table: ~np.isin(ids, groups.gone.ids()) for table, (_, ids) in pairs.items()}
+    left = {place for table, (at, _) in pairs.items() for place in at[stays[table]].tolist()}
+    found, now = Together([], [], {}), dict[Row, int]()
+    for place, row in enumerate(then):
+        key = _key(row, how)
+        if not is_gone(how, is_left=place in left, comes=key in came):
+            now[key] = len(found.rows)
+            whole = (*row, *groups.then.get(int(groups.numbers[place]), ()))
+            asked = None if groups.now is None else groups.now.get(key)
+            if groups.now is not None and asked is None:
+                raise NotProvableError("a group is not there any more, although rows of it are")
+            found.rows.append(grown(how, kinds, whole, came=came.get(key), went=went.get(key), now=asked))
+            found.places.append(place)
+    for key, row in came.items():
+        if key not in now:
+            now[key] = len(found.rows)
+            found.rows.append(row)
+            found.places.append(-1)
+    of_old = np.array([now.get(_key(row, how), -1) for row in then], np.int64)
+    of_new = np.array([now[key] for key in came], np.int64)
+    for table in pairs.keys() | groups.lineage.keys():
+        (at, ids), (at_new, new) = pairs.get(table, _NO_PAIRS), groups.lineage.get(table, _NO_PAIRS)
+        mine = stays[table] & (of_old[at] >= 0) if table in pairs else at >= 0
+        both = np.stack([np.append(of_old[at[mine]], of_new[at_new]), np.append(ids[mine], new)])
+        places, of_ids = np.unique(both, axis=1)
+        found.lineage[table] = places, of_ids
+    return found
+
+
+def is_gone(how: Growing, *, is_left: bool, comes: bool) -> bool:
+    """Tell whether a group is there no more: none of the rows that it was made of stays, and none comes."""
+    return bool(how.keys) and not is_left and not comes
+
+
+def listed(rows: pa.Table | None) -> list[Row]:
+    """Return the rows of a table."""
+    return [] if rows is None else list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def _key(row: Row, how: Growing) -> Row:
     return tuple(row[place] for place in how.keys)
 
 
