@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import TracedTable
+from forward_lineage.store.updating.growing_groups import Growing
+from forward_lineage.store.updating.hidden_sums import sums_of
 from forward_lineage.store.updating.replacement_rules import Keyed
 from forward_lineage.store.updating.replacing import Touched
 
@@ -43,11 +45,21 @@ def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Co
     if isinstance(touched.how, Keyed):
         # Two statements: keys, and the rows with these. Both read everything; only these are joined and grouped.
         return Costs(full, partly + 2 * (STATEMENT + READ_ROW * sum(read.values())))
+    if isinstance(touched.how, Growing):
+        partly += _sums_that_are_asked(touched, sum(read.values()))
     came = {each.edge.name.lower(): len(each.changes.after) for each in touched.others if each.changes}
     for each in touched.places:
         others = sum(read.values()) - read[each.probe.table] + came[each.probe.table]
         partly += STATEMENT + READ_ROW * others
     return Costs(full, partly)
+
+
+def _sums_that_are_asked(touched: Touched, read: float) -> float:
+    """Hidden sums of all groups, if they are not kept; and what rows that went had added."""
+    assert isinstance(touched.how, Growing), "asked before"
+    hidden = touched.how.hidden
+    seconds = STATEMENT + READ_ROW * read if hidden and sums_of(touched.saved, hidden) is None else 0
+    return seconds + (STATEMENT if any(each.changes and each.changes.before for each in touched.others) else 0)
 
 
 def _rows(edge: TracedTable, tables: RegisteredTables, library: Library) -> float:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.joins import table_name
 from forward_lineage.frontend.row_values import is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating import touched_rows as touched
@@ -107,7 +108,7 @@ def growing(tree: exp.Expr, changed: Collection[str], went: Collection[str] = ()
     columns = tuple(_column(item, by) for item in items)
     if any(each not in items for each in by):
         raise NotProvableError("its columns do not tell all its groups apart")
-    went = {joined.name_of(table) for table in tree.find_all(exp.Table)} & set(went)
+    went = {table_name(table) for table in tree.find_all(exp.Table)} & set(went)
     if went:
         _check_shrinks(tree, columns)
     wide = _Wide(items)
