@@ -102,8 +102,7 @@ def query_in_parts(chance: random.Random) -> Statement:
     )
     if shape == "limit":
         select = _select(chance, chance.choice(["rows", "distinct", "group", "having"]), joins=_joins(chance))
-        keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
-        return Statement(Query(select, order=keys, limit=chance.choice([1, 2, 3])))
+        return Statement(Query(select, order=_keys(chance, select), limit=chance.choice([1, 2, 3])))
     if shape == "union all":
         return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
     if shape.isupper():
@@ -115,14 +114,20 @@ def query_in_parts(chance: random.Random) -> Statement:
     if shape == "growing":
         return Statement(Query(_select(chance, "group", two_integers=True, joins=["INNER", "CROSS"])))
     if shape == "sums":
-        return Statement(Query(_sums(chance)))
+        found = Statement(Query(_sums(chance)))
+        return _with_a_name(found, chance) if chance.random() < 1 / 5 else found
     if shape == "hidden":
         return Statement(Query(_select(chance, chance.choice(["group", "having", "window"]), joins=_POSITIVE, hides=1)))
     if shape == "first":
         select = _select(chance, chance.choice(["rows", "rows", "group"]), two_integers=True, joins=["INNER"])
-        keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
-        return Statement(Query(select, order=keys, limit=chance.choice([2, 4, 6])))
+        return Statement(Query(select, order=_keys(chance, select), limit=chance.choice([2, 4, 6])))
     return Statement(Query(_select(chance, shape, joins=_joins(chance))))
+
+
+def _keys(chance: random.Random, select: Select) -> tuple[SortKey, ...]:
+    """All columns, in any order: by values of groups first, one that LIMIT kept out may be among the first later."""
+    places = chance.sample(range(len(select.items)), len(select.items))
+    return tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in places)
 
 
 def _sums(chance: random.Random) -> Select:
@@ -131,6 +136,11 @@ def _sums(chance: random.Random) -> Select:
     source: Rel = Table(name, "x")
     if chance.random() < 1 / 4:
         source = _source(chance, name, ["INNER", "CROSS"])
+    elif chance.random() < 1 / 3:
+        columns = [SCHEMAS[name][0][0], *_INTS[name]]
+        inner = Select(tuple(Item(Col(each, "x"), each) for each in columns), _source(chance, name, ["INNER"]))
+        where = _sometimes(chance, 1 / 2, [Col(each, "x") for each in columns])
+        source = Derived(Query(replace(inner, where=where)), "x")
     values = [Col(SCHEMAS[name][0][0], "x"), *(Col(each, "x") for each in _INTS[name])]
     by = chance.choice(values[1:])
     functions = ["sum", "count", "avg", "avg"] + (["min", "max"] if chance.random() < 1 / 6 else [])
