@@ -163,9 +163,11 @@ class ChosenRows:
         hidden = f"{table.row_id} AS {_ID}" + (f", {suspected} AS {_SUSPECT}" if suspected else "")
         with spark_errors():
             frame = self._spark.sql(f"SELECT {columns}, {hidden} FROM {table.identified or table.relation}")
-            rows = having_ids(frame, _ID, chosen.ids, by_value=chosen.by_value)
-            if chosen.others:
-                rows = lacking_ids(frame, _ID, chosen.ids)
+            rows = (
+                lacking_ids(frame, _ID, chosen.ids)
+                if chosen.others
+                else having_ids(frame, _ID, chosen.ids, by_value=chosen.by_value)
+            )
             rows.createOrReplaceTempView(with_ids)
             self._spark.sql(f"SELECT {columns} FROM {with_ids}").createOrReplaceTempView(name)
         row_id = _SUSPECT if suspected else _ID

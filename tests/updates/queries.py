@@ -96,8 +96,8 @@ def query_in_parts(chance: random.Random) -> Statement:
     shape = chance.choice(
         [
             *("rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"),
-            *("in FROM", "in FROM", "growing", "hidden", "first"),
-            *["sums"] * 5,
+            *("in FROM", "in FROM", "growing", "hidden", "hidden", "first", "first", "first"),
+            *["sums"] * 12,
         ]
     )
     if shape == "limit":
@@ -134,11 +134,12 @@ def _sums(chance: random.Random) -> Select:
     """Sums, counts and averages of groups or of all rows; mostly of one table, so that rows may go, too."""
     name = chance.choice(sorted(SCHEMAS))
     source: Rel = Table(name, "x")
-    if chance.random() < 1 / 4:
+    if chance.random() < 1 / 6:
         source = _source(chance, name, ["INNER", "CROSS"])
     elif chance.random() < 1 / 3:
         columns = [SCHEMAS[name][0][0], *_INTS[name]]
-        inner = Select(tuple(Item(Col(each, "x"), each) for each in columns), _source(chance, name, ["INNER"]))
+        below = _source(chance, name, ["INNER"]) if chance.random() < 1 / 2 else source
+        inner = Select(tuple(Item(Col(each, "x"), each) for each in columns), below)
         where = _sometimes(chance, 1 / 2, [Col(each, "x") for each in columns])
         source = Derived(Query(replace(inner, where=where)), "x")
     values = [Col(SCHEMAS[name][0][0], "x"), *(Col(each, "x") for each in _INTS[name])]

@@ -148,6 +148,7 @@ _TELLS = {
     "parts of queries in FROM": r"(WITH|FROM) .*\(SELECT.*GROUP BY.*\) ",
     "values in HAVING": r"HAVING.*SELECT",
     "groups that LIMIT kept out": "GROUP BY.*ORDER BY 2.*LIMIT [12]",
+    "old rows": r"JOIN|\(SELECT",
     "partitions of rows that went": r"^SELECT \S+ AS k1, rank",
     "first rows": "LIMIT",
     "rows that may be first": "LIMIT",
@@ -155,7 +156,7 @@ _TELLS = {
     "groups of sets": "GROUP BY.*(INTERSECT|EXCEPT)|(INTERSECT|EXCEPT).*GROUP BY",
 }
 #: What is edited, for rules which few edits need.
-_EDITS = {"groups that LIMIT kept out": ["delete"]}
+_EDITS = {"groups that LIMIT kept out": ["delete"], "old rows": ["delete"]}
 _SAID_AFTER = 1000
 _CANNOT_BE_ASKED = duckdb.BinderException, duckdb.CatalogException
 ALL_SPOILED = {**SPOILED, **SPOILED_PARTS}

@@ -226,7 +226,8 @@ class Replacer:
         """Of a query whose groups grow: where rows came, to be counted once each."""
         how = found.how
         assert isinstance(how, Growing), "asked before"
-        how = self._sums.with_kinds(how, found.saved)
+        with _spark_may_refuse():
+            how = self._sums.with_kinds(how, found.saved)
         active = self._active(how.places, by_name)
         return replace(found, how=replace(how, places=active), order=_order(tree, found.saved))
 
