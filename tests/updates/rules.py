@@ -393,7 +393,7 @@ def _tried(seed: int, spoilt: str = "") -> Iterator[tuple[str, str | None, str]]
     """The same, with the queries."""
     chance = random.Random(seed)
     while True:
-        statement, then = chance.choice([small_query, query_in_parts])(chance), a_database(chance)
+        statement, then = chance.choice([small_query, query_in_parts, query_in_parts])(chance), a_database(chance)
         if not re.search(_TELLS.get(spoilt, ""), to_sql(statement)):
             continue
         only_came = not spoilt and chance.random() < 1 / 3
