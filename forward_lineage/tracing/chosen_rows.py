@@ -23,7 +23,7 @@ from forward_lineage.frontend import Statement
 from forward_lineage.frontend.consuming import LONGEST_NAME, FoundCall, LineageCall, find_calls, with_names
 from forward_lineage.frontend.lexing import lex, meaningful
 from forward_lineage.frontend.pushed_conditions import conditions_around
-from forward_lineage.spark.chosen_ids import having_ids
+from forward_lineage.spark.chosen_ids import having_ids, lacking_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Arguments
@@ -51,6 +51,7 @@ class Chosen:
         ids: of the rows.
         by_value: whether the ids are values of a column.
         on_trust: tables that the choice relies on and that were registered with ``trusted=True``.
+        others: whether the rows of all other ids are meant.
 
     """
 
@@ -59,6 +60,7 @@ class Chosen:
     ids: LineageSet
     by_value: bool = False
     on_trust: frozenset[str] = frozenset()
+    others: bool = False
 
 
 class Chooser(Protocol):
@@ -161,14 +163,19 @@ class ChosenRows:
         hidden = f"{table.row_id} AS {_ID}" + (f", {suspected} AS {_SUSPECT}" if suspected else "")
         with spark_errors():
             frame = self._spark.sql(f"SELECT {columns}, {hidden} FROM {table.identified or table.relation}")
-            having_ids(frame, _ID, chosen.ids, by_value=chosen.by_value).createOrReplaceTempView(with_ids)
+            rows = (
+                lacking_ids(frame, _ID, chosen.ids)
+                if chosen.others
+                else having_ids(frame, _ID, chosen.ids, by_value=chosen.by_value)
+            )
+            rows.createOrReplaceTempView(with_ids)
             self._spark.sql(f"SELECT {columns} FROM {with_ids}").createOrReplaceTempView(name)
         row_id = _SUSPECT if suspected else _ID
         return replace(table, relation=name, identified=with_ids, row_id=row_id)
 
     def _named(self, chosen: Chosen, suspected: str | None) -> tuple[str, str]:
         """Names of the two views; those of the rows that nobody has asked for since long are forgotten."""
-        what = repr((chosen.table, chosen.version, suspected)).encode() + chosen.ids.to_bytes()
+        what = repr((chosen.table, chosen.version, suspected, chosen.others)).encode() + chosen.ids.to_bytes()
         digest = sha256(what).hexdigest()[:32]
         if digest not in self._names:
             self._names[digest] = _short_name(next(self._numbers))

@@ -15,7 +15,7 @@ from forward_lineage.store.updating import columns_read
 from forward_lineage.store.updating.hidden_keys import NUMBER
 from forward_lineage.store.updating.joining_rows import KEYS, PLACE, Probe, key_column
 from forward_lineage.store.updating.sources_in_parts import Source
-from forward_lineage.store.updating.touched_rows import before, both
+from forward_lineage.store.updating.touched_rows import before, both, kept
 from tests.oracle.algebra import BaseTable, Database, Statement, Value
 from tests.oracle.comparison import AnnotatedRow
 from tests.oracle.printing import to_sql
@@ -96,6 +96,11 @@ class Case:
         rows = tuple(row for row in self.now[table].rows if row[0] in self.changed[table].after)
         return replace(self.now[table], rows=rows)
 
+    def stays(self, table: str) -> BaseTable:
+        """The rows of a table that did not come or differ."""
+        rows = tuple(row for row in self.now[table].rows if row[0] not in self.changed[table].after)
+        return replace(self.now[table], rows=rows)
+
     def goes(self, table: str) -> BaseTable:
         """The rows of a table that went or differ, as they were."""
         rows = tuple(row for row in self.then[table].rows if row[0] in self.changed[table].before)
@@ -171,6 +176,7 @@ class Answers:
         for name in case.changed:
             found[both(name)] = _both(case.goes(name), case.now[name])
             found[before(name)] = case.then[name]
+            found[kept(name)] = case.stays(name)
         return found
 
 

@@ -96,14 +96,13 @@ def query_in_parts(chance: random.Random) -> Statement:
     shape = chance.choice(
         [
             *("rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"),
-            *("in FROM", "in FROM", "growing", "hidden", "first"),
-            *["sums"] * 5,
+            *("in FROM", "in FROM", "growing", "hidden", "hidden", "first", "first", "first"),
+            *["sums"] * 12,
         ]
     )
     if shape == "limit":
         select = _select(chance, chance.choice(["rows", "distinct", "group", "having"]), joins=_joins(chance))
-        keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
-        return Statement(Query(select, order=keys, limit=chance.choice([1, 2, 3])))
+        return Statement(Query(select, order=_keys(chance, select), limit=chance.choice([1, 2, 3])))
     if shape == "union all":
         return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
     if shape.isupper():
@@ -115,22 +114,34 @@ def query_in_parts(chance: random.Random) -> Statement:
     if shape == "growing":
         return Statement(Query(_select(chance, "group", two_integers=True, joins=["INNER", "CROSS"])))
     if shape == "sums":
-        return Statement(Query(_sums(chance)))
+        found = Statement(Query(_sums(chance)))
+        return _with_a_name(found, chance) if chance.random() < 1 / 5 else found
     if shape == "hidden":
         return Statement(Query(_select(chance, chance.choice(["group", "having", "window"]), joins=_POSITIVE, hides=1)))
     if shape == "first":
         select = _select(chance, chance.choice(["rows", "rows", "group"]), two_integers=True, joins=["INNER"])
-        keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
-        return Statement(Query(select, order=keys, limit=chance.choice([2, 4, 6])))
+        return Statement(Query(select, order=_keys(chance, select), limit=chance.choice([2, 4, 6])))
     return Statement(Query(_select(chance, shape, joins=_joins(chance))))
+
+
+def _keys(chance: random.Random, select: Select) -> tuple[SortKey, ...]:
+    """All columns, in any order: by values of groups first, one that LIMIT kept out may be among the first later."""
+    places = chance.sample(range(len(select.items)), len(select.items))
+    return tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in places)
 
 
 def _sums(chance: random.Random) -> Select:
     """Sums, counts and averages of groups or of all rows; mostly of one table, so that rows may go, too."""
     name = chance.choice(sorted(SCHEMAS))
     source: Rel = Table(name, "x")
-    if chance.random() < 1 / 4:
+    if chance.random() < 1 / 6:
         source = _source(chance, name, ["INNER", "CROSS"])
+    elif chance.random() < 1 / 3:
+        columns = [SCHEMAS[name][0][0], *_INTS[name]]
+        below = _source(chance, name, ["INNER"]) if chance.random() < 1 / 2 else source
+        inner = Select(tuple(Item(Col(each, "x"), each) for each in columns), below)
+        where = _sometimes(chance, 1 / 2, [Col(each, "x") for each in columns])
+        source = Derived(Query(replace(inner, where=where)), "x")
     values = [Col(SCHEMAS[name][0][0], "x"), *(Col(each, "x") for each in _INTS[name])]
     by = chance.choice(values[1:])
     functions = ["sum", "count", "avg", "avg"] + (["min", "max"] if chance.random() < 1 / 6 else [])

@@ -74,10 +74,10 @@ class Tables:
             pq.write_table(pa.table(columns, schema=schema), self._files[part])
 
 
-_KINDS = ["insert", "insert", "delete", "change", "nothing"]
+KINDS = ["insert", "insert", "delete", "change", "nothing"]
 
 
-def edited(database: Database, chance: random.Random, kinds: Sequence[str] = _KINDS) -> tuple[Database, set[str]]:
+def edited(database: Database, chance: random.Random, kinds: Sequence[str] = KINDS) -> tuple[Database, set[str]]:
     """Change a few rows of one table or two: return the database, and which tables."""
     names = set(chance.sample(sorted(database), chance.choice([1, 1, 2])))
     return {**database, **{name: _edited(database[name], chance, kinds) for name in sorted(names)}}, names

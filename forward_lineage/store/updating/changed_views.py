@@ -16,7 +16,7 @@ from forward_lineage.store.updating.hidden_keys import NUMBER
 from forward_lineage.store.updating.inputs import Input, Inputs
 from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError, Probe
 from forward_lineage.store.updating.sources_in_parts import Source
-from forward_lineage.store.updating.touched_rows import before, both
+from forward_lineage.store.updating.touched_rows import before, both, kept
 
 MOST_KEYS = 100_000
 """Of touched parts; with more the query runs as a whole."""
@@ -138,6 +138,8 @@ class ChangedViews:
             for stands, now in ((both(table), True), (before(table), False)):
                 if stands in sql:
                     sql = sql.replace(stands, self._view(stands, partial(self._rows.all_rows, found, now=now)))
+            if kept(table) in sql:
+                sql = sql.replace(kept(table), self._view(kept(table), partial(self._rows.rows_that_stayed, found)))
         return sql
 
     def _view(self, stands: str, frame: Callable[[], DataFrame]) -> str:

@@ -16,7 +16,7 @@ Only whole numbers and decimals are added. Of floating point numbers the sum dep
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -26,6 +26,7 @@ from forward_lineage.frontend.row_values import is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating import touched_rows as touched
 from forward_lineage.store.updating.joining_rows import NotProvableError, key_column
+from forward_lineage.store.updating.names_put_in_place import with_names_in_place
 from forward_lineage.store.updating.replacement_rules import Added, added_rows
 
 KEY = "key"
@@ -97,6 +98,7 @@ def growing(tree: exp.Expr, changed: Collection[str], went: Collection[str] = ()
         NotProvableError: what its groups were does not tell what they are with other rows.
 
     """
+    tree = with_names_in_place(tree, changed)
     if not isinstance(tree, exp.Select):
         raise NotProvableError("it has more than groups")
     joined.refuse_parts(tree, joined.KEEP_ALL - {"distinct", "windows"})
@@ -212,4 +214,4 @@ def _places(select: exp.Select, changed: set[str], went: Collection[str]) -> lis
         return found
     keys = [exp.alias_(exp.Literal.number(1), "one")]
     probes = touched.probes_for_keys(select, keys, changed, went)  # give a row if one that came or went is in a group
-    return [Added(probe, each.sql, each.block) for each, probe in zip(found, probes, strict=True)]
+    return [replace(each, probe=probe) for each, probe in zip(found, probes, strict=True)]

@@ -120,6 +120,11 @@ class Inputs:
         assert rows is not None, "it was asked for before"
         return rows
 
+    def rows_that_stayed(self, found: Input) -> DataFrame:
+        """Return the rows that did not come or differ."""
+        assert found.changes is not None, "it was asked for before"
+        return _together(None, self._rows(found).without(found.changes.after))
+
     def rows_now(self, edge: TracedTable, found: Input | None) -> IdentifiedRows:
         """Return the rows of something that a result was made of, as they are now.
 

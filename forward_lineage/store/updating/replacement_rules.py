@@ -21,15 +21,17 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.joins import table_name
 from forward_lineage.frontend.row_values import has_aggregates, is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating import touched_rows as touched
 from forward_lineage.store.updating.hidden_keys import HiddenKeys, hidden_keys
 from forward_lineage.store.updating.joining_rows import KEYS, PLACE, Fits, NotProvableError, Probe, key_column
+from forward_lineage.store.updating.names_put_in_place import with_names_in_place
 from forward_lineage.store.updating.sources_in_parts import Source, expanded, with_sources
 
 _EACH = "__fl_key"  # a row of it
-_NUMBER = "number"  # a mark on a node
+_NUMBER, _EARLIER = "number", "earlier"  # marks on nodes
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,14 @@ class Added:
         probe: gives a row for each joined row.
         sql: gives the rows of the result that are made of these.
         block: the number of the SELECT that the place is in; others are behind UNION ALL.
+        kept: tables of which `sql` reads, in earlier places, only rows that did not come, as `touched_rows.kept` says.
 
     """
 
     probe: Probe
     sql: str
     block: int
+    kept: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,9 @@ def replacement(
 
     """
     names = {name.lower() for name in changed}
-    blocks = list(_blocks(tree, names, any_side=went is not None))
-    if _keeps_all(tree) and not any(_falls_apart(block) for block in blocks):
+    inline = with_names_in_place(tree, names)
+    blocks = list(_blocks(inline, names, any_side=went is not None))
+    if _keeps_all(inline) and not any(_falls_apart(block) for block in blocks):
         try:
             return tuple(each for number, block in enumerate(blocks) for each in _added(block, number, names))
         except NotProvableError:
@@ -142,17 +147,6 @@ def without_limit(tree: exp.Expr) -> exp.Expr | None:
     copied.set("limit", None)
     copied.set("order", None)
     return copied
-
-
-def is_each_once(active: Sequence[Added]) -> bool:
-    """Tell whether no joined row is found twice: rows came in no two places of a SELECT.
-
-    Args:
-        active: the places where rows that came join.
-
-    """
-    blocks = [each.block for each in active]
-    return len(set(blocks)) == len(blocks)
 
 
 def _unwrapped(tree: exp.Expr) -> exp.Expr:
@@ -223,10 +217,32 @@ def added_rows(select: exp.Select, number: int, changed: set[str]) -> Iterator[A
     """
     if not joined.mentions(select, changed):
         return
+    earlier: list[exp.Table] = []
     for probe, place in joined.probed_places(select, changed):
-        copied = _with_place(select, place)
+        copied = _counted_once(select, place, earlier)
         copied.set("order", None)
-        yield Added(probe, print_sql(copied), number)
+        of_rows = _of_joined_rows(copied, [exp.Literal.number(1)], distinct=False)
+        read = frozenset(table_name(each) for each in earlier)
+        yield Added(Probe(probe.table, print_sql(of_rows)), print_sql(copied), number, read)
+        earlier.append(place)
+
+
+def _counted_once(select: exp.Select, place: exp.Table, earlier: Sequence[exp.Table]) -> exp.Select:
+    """A SELECT over rows that came in a place, but for joined rows that have such a row in an earlier one, too."""
+    for each in earlier:
+        each.meta[_EARLIER] = True
+    copied = _with_place(select, place)
+    for each in earlier:
+        del each.meta[_EARLIER]
+    for table in list(copied.find_all(exp.Table)):
+        if _EARLIER in table.meta:
+            joined.read_instead(table, read_earlier(table_name(table)))
+    return copied
+
+
+def read_earlier(name: str) -> str:
+    """Return what an earlier place reads of a table."""
+    return touched.kept(name)
 
 
 def _with_place(select: exp.Select, place: exp.Table) -> exp.Select:
@@ -243,6 +259,8 @@ def _keyed(
 ) -> Keyed:
     if went is None and _loses_groups(tree, blocks):
         raise NotProvableError("a group that INTERSECT or EXCEPT kept out may be another one when rows go")
+    if not blocks:  # WITH alone reads it, under a name that nothing reads
+        raise NotProvableError("no SELECT of it reads a table that changed")
     known = [_keys(block) for block in blocks]
     what = _what(blocks[0]) if len(blocks) == 1 else "values"
     columns = _fitting(blocks, known, changed, fits)

@@ -54,8 +54,6 @@ from forward_lineage.store.updating.reading_order import reading_order
 from forward_lineage.store.updating.replacement_rules import (
     Added,
     Keyed,
-    is_each_once,
-    keyed_replacement,
     replacement,
     without_limit,
 )
@@ -67,9 +65,11 @@ from forward_lineage.store.updating.rows_made_again import (
     relation_of,
 )
 from forward_lineage.store.updating.rows_with_keys import rows_with_keys
+from forward_lineage.store.updating.touched_rows import kept
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.tracing.trace_scope import Narrowed, not_traced
+from rewrites.tables import BaseTable
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -145,8 +145,9 @@ class Touched:
                 return f"some of its {self.how.what} have rows of {self.made_of} that changed"
             return f"{self.keys.num_rows:,} of its {self.how.what} have rows of {self.made_of} that changed"
         if isinstance(self.how, Growing):
-            went = any(each.changes.before for each in self.others if each.changes)
-            return f"rows of {self.made_of} that {'went, came or changed' if went else 'came'} are added to its groups"
+            if any(each.changes and each.changes.before for each in self.others):
+                return f"rows of {self.made_of} that changed are added to its groups, or taken away"
+            return f"rows of {self.made_of} that came are added to its groups"
         return (
             f"{len(self.rows):,} of its {self.saved.rows:,} rows were made of rows of {self.made_of} that changed"
             + (", and rows that came join in it" if self.how else "")
@@ -217,9 +218,7 @@ class Replacer:
         how = replacement(tree, by_name.keys(), went, fits)
         if not isinstance(how, Keyed):
             active = self._active(how, by_name)
-            if is_each_once(active):
-                return replace(found, how=active, order=_order(tree, found.saved) if active else ())
-            how = keyed_replacement(tree, by_name.keys(), went, fits)
+            return replace(found, how=active, order=_order(tree, found.saved) if active else ())
         found = replace(found, how=how, order=_order(tree, found.saved))
         if found.first is None:
             check(found)
@@ -233,10 +232,9 @@ class Replacer:
         """Of a query whose groups grow: where rows came, to be counted once each."""
         how = found.how
         assert isinstance(how, Growing), "asked before"
-        how = self._sums.with_kinds(how, found.saved)
+        with _spark_may_refuse():
+            how = self._sums.with_kinds(how, found.saved)
         active = self._active(how.places, by_name)
-        if not is_each_once(active):
-            raise NotProvableError("rows that came join in it in more than one place")
         return replace(found, how=replace(how, places=active), order=_order(tree, found.saved))
 
     def _check_form(self, saved: SavedResult) -> None:
@@ -400,11 +398,20 @@ class Replacer:
             assert found.changes is not None, "others were turned away before"
             if isinstance(touched.how, Growing) and not found.changes.after:
                 continue
-            manifest = self.tables.registered(found.edge.name)
-            by_value = manifest.provider is Provider.KEY
-            chosen = Chosen(self.tables.base_table(manifest), manifest.version, found.changes.after, by_value)
-            table = self._chosen.table_of(chosen)
-            yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
+            came = self._chosen_of(found)
+            sql, placed = added.sql.replace(PLACE, came.relation), [came]
+            for each in sorted(added.kept):
+                stays = self._chosen_of(by_name[each], others=True)
+                sql, placed = sql.replace(kept(each), stays.relation), [*placed, stays]
+            yield sql, Narrowed(names, placed=tuple(placed))
+
+    def _chosen_of(self, found: Input, *, others: bool = False) -> BaseTable:
+        """The rows of a table that came or differ, or all others, as a table."""
+        assert found.changes is not None, "others were turned away before"
+        manifest = self.tables.registered(found.edge.name)
+        by_value = manifest.provider is Provider.KEY
+        table, ids = self.tables.base_table(manifest), found.changes.after
+        return self._chosen.table_of(Chosen(table, manifest.version, ids, by_value, others=others))
 
     def _made(self, touched: Touched, parts: Sequence[Part]) -> tuple[MadeAgain, Hidden]:
         """The rows that are other ones now, and hidden columns of groups."""

@@ -53,11 +53,16 @@ def made_again(
 def first_of_all(saved: SavedResult, first: FirstRows, parts: Sequence[Part]) -> MadeAgain:
     """The first of the rows of before and new ones. From the first new one on, all have new numbers, which ascend."""
     numbers = np.array(list(saved.numbers()), np.int64)
-    old = rows_of(saved, numbers)
     lineage = {edge.name.lower(): pairs_of(saved, edge.name, numbers) for edge in saved.tables}
+    return first_of_both(first, numbers, (rows_of(saved, numbers), lineage), parts)
+
+
+def first_of_both(first: FirstRows, numbers: Numbers, saved: Part, parts: Sequence[Part]) -> MadeAgain:
+    """Return the first of saved rows, which have these numbers, and of new ones."""
+    old, lineage = saved
     both = [(old, lineage), *((rows.cast(old.schema), pairs) for rows, pairs in parts)]
     rows, lineage = pa.concat_tables([each for each, _ in both]), stacked(both)
-    places = first.of(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
+    places = first.of(listed(rows))
     stay = next((at for at, place in enumerate(places) if at != place or place >= old.num_rows), len(places))
     again = np.array(places[stay:], np.int64)
     now = np.full(rows.num_rows, -1, np.int64)
@@ -146,7 +151,8 @@ def put_together(
         groups: the others. Its numbers are those of the rows of before.
 
     """
-    came, went = ({_key(row, how): row for row in listed(each)} for each in (groups.came, groups.went))
+    rows_that_came = listed(groups.came)
+    came, went = (_by_keys(how, kinds, each) for each in (rows_that_came, listed(groups.went)))
     stays = {table: ~np.isin(ids, groups.gone.ids()) for table, (_, ids) in pairs.items()}
     left = {place for table, (at, _) in pairs.items() for place in at[stays[table]].tolist()}
     found, now = Together([], [], {}), dict[Row, int]()
@@ -166,13 +172,22 @@ def put_together(
             found.rows.append(row)
             found.places.append(-1)
     of_old = np.array([now.get(_key(row, how), -1) for row in then], np.int64)
-    of_new = np.array([now[key] for key in came], np.int64)
+    of_new = np.array([now[_key(row, how)] for row in rows_that_came], np.int64)
     for table in pairs.keys() | groups.lineage.keys():
         (at, ids), (at_new, new) = pairs.get(table, _NO_PAIRS), groups.lineage.get(table, _NO_PAIRS)
         mine = stays[table] & (of_old[at] >= 0) if table in pairs else at >= 0
         both = np.stack([np.append(of_old[at[mine]], of_new[at_new]), np.append(ids[mine], new)])
         places, of_ids = np.unique(both, axis=1)
         found.lineage[table] = places, of_ids
+    return found
+
+
+def _by_keys(how: Growing, kinds: Sequence[str], rows: Sequence[Row]) -> dict[Row, Row]:
+    """Groups by their keys; those of several parts of the joined rows are added up."""
+    found: dict[Row, Row] = {}
+    for row in rows:
+        key = _key(row, how)
+        found[key] = grown(how, kinds, found[key], came=row) if key in found else row
     return found
 
 

@@ -44,6 +44,11 @@ def before(name: str) -> str:
     return f"__fl_before_{name.lower().encode().hex()}"
 
 
+def kept(name: str) -> str:
+    """Return what stands in a query for the rows of a table that did not come or differ."""
+    return f"__fl_kept_{name.lower().encode().hex()}"
+
+
 # ------------------------------------------------------------ of whole queries
 
 

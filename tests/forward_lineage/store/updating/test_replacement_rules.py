@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from forward_lineage.frontend import parse
+from forward_lineage.store.updating.growing_groups import growing
 from forward_lineage.store.updating.joining_rows import KEYS, PLACE, NotProvableError
 from forward_lineage.store.updating.replacement_rules import (
     Keyed,
-    is_each_once,
     keyed_replacement,
     replacement,
 )
-from forward_lineage.store.updating.touched_rows import before, both
+from forward_lineage.store.updating.touched_rows import before, both, kept
 
 CHANGED = {"sales", "shops"}
 
@@ -29,10 +29,23 @@ def test_joined_rows() -> None:
     found = replacement(parse(sql).tree, CHANGED)
     assert isinstance(found, tuple) and [(each.probe.table, each.block, each.sql) for each in found] == [
         ("sales", 0, f"SELECT n, n + 1 AS m FROM {PLACE} AS s JOIN shops USING (shop) WHERE n > 3"),
-        ("shops", 0, f"SELECT n, n + 1 AS m FROM sales AS s JOIN {PLACE} AS shops USING (shop) WHERE n > 3"),
+        ("shops", 0, f"SELECT n, n + 1 AS m FROM {kept('sales')} AS s JOIN {PLACE} AS shops USING (shop) WHERE n > 3"),
         ("sales", 1, f"SELECT a, b FROM {PLACE} AS sales"),
     ]
-    assert is_each_once([found[0], found[2]]) and not is_each_once(found)
+    assert [each.kept for each in found] == [set(), {"sales"}, set()]
+
+
+def test_names_in_place() -> None:
+    """What WITH names is a query in FROM, with the names of columns that it is given."""
+    sql = "WITH s(a, b) AS (SELECT n, m FROM sales), t AS (SELECT 1 AS c FROM old) SELECT a FROM s JOIN t ON b = c"
+    found = replacement(parse(sql).tree, CHANGED)
+    assert isinstance(found, tuple) and [each.sql for each in found] == [
+        f"WITH t AS (SELECT 1 AS c FROM old) SELECT a FROM (SELECT n, m FROM {PLACE} AS sales) AS s(a, b) "
+        "JOIN t ON b = c"
+    ]
+    sql = "WITH s AS (SELECT n FROM sales), t AS (SELECT n FROM s AS x) SELECT n, sum(n) FROM t GROUP BY n"
+    place = f"(SELECT n FROM (SELECT n FROM {PLACE} AS sales) AS x) AS t"
+    assert growing(parse(sql).tree, CHANGED).places[0].sql == f"SELECT n, sum(n) FROM {place} GROUP BY n"
 
 
 KEYED = [
@@ -106,7 +119,10 @@ REFUSED = [
     ("SELECT n, (SELECT max(a) FROM u) FROM sales", "it selects more than values of a row"),
     ("SELECT n FROM u LEFT JOIN sales ON u.a = sales.a", "a table that changed is in LEFT JOIN"),
     ("SELECT n FROM sales LIMIT 3", "it has LIMIT"),
-    ("WITH s AS (SELECT * FROM sales) SELECT n FROM s", "WITH reads a table that changed"),
+    (
+        "WITH s AS (SELECT count(*) AS n FROM sales) SELECT n FROM s",
+        "a subquery in FROM selects more than values of a row",
+    ),
 ]
 
 
