@@ -23,7 +23,8 @@ FIRST_LOOK = 1_024
 _NEARLY = 2
 #: Tables with so many rows are added up, where rounds would take longer.
 ADD_UP_FROM = 1 << 20
-_LONG = 32
+_PATIENCE = 0.5  # rounds may take this part of the time that adding up takes
+_ROW, _LOOK = 80.0, 80_000.0  # nanoseconds
 Tell = Callable[[str], None]
 
 
@@ -58,7 +59,7 @@ def run_rounds(
     for group in groups:
         if group.whole:
             _look(group, 0, [BOTH] * len(group.estimators))
-    look = 0
+    look, spent = 0, 0.0
     with interruptible() as stop:
         while True:
             active = goals.active(states_of(groups, everywhere=everywhere))
@@ -67,9 +68,9 @@ def run_rounds(
             look += 1
             target = goals.rows or rows_at_look(FIRST_LOOK, look)
             reading = [place for place, reads in enumerate(active) if reads]
-            rows = sum(group.read for group in groups)
-            rows += sum(min(_rows_of(groups[place], target, goals), groups[place].size) for place in reading)
-            if _is_long(scramble, feeder, goals, rows):
+            rows = sum(min(_rows_of(groups[place], target, goals), groups[place].size) for place in reading)
+            spent += _ROW * rows + _LOOK * len(reading)
+            if _is_long(scramble, feeder, goals, [groups[place] for place in reading], spent):
                 feeder.settle(groups[place] for place in reading)
                 continue
             counts = ((groups[place], _rows_of(groups[place], target, goals)) for place in reading)
@@ -87,9 +88,11 @@ def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
     return [group.state(everywhere=everywhere) for group in groups]
 
 
-def _is_long(scramble: Scramble, feeder: Feeder, goals: Goals, rows: int) -> bool:
+def _is_long(scramble: Scramble, feeder: Feeder, goals: Goals, reading: Sequence[Group], spent: float) -> bool:
     """Whether rounds begin to take longer than adding up all rows of the groups that are read on."""
-    return goals.rows is None and scramble.rows >= ADD_UP_FROM and rows > scramble.rows // _LONG and feeder.adds_up()
+    if goals.rows is not None or scramble.rows < ADD_UP_FROM or not feeder.adds_up():
+        return False
+    return spent > _PATIENCE * feeder.adding_takes(reading)
 
 
 def _rows_of(group: Group, target: int, goals: Goals) -> int:

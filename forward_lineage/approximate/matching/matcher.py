@@ -13,7 +13,6 @@ import pyarrow as pa
 from forward_lineage.approximate.answer import blocks_of
 from forward_lineage.approximate.asked_values import is_number
 from forward_lineage.approximate.drawing import DrawnOrder, ScrambleOrder
-from forward_lineage.approximate.group_rows import Selection, selection
 from forward_lineage.approximate.matching.block_reading import BlockReader, Candidates
 from forward_lineage.approximate.matching.distance_tests import Counts, Floats, distance
 from forward_lineage.approximate.matching.histsim import HistSim, Tell, Wanted
@@ -21,6 +20,7 @@ from forward_lineage.approximate.matching.matches import Matches
 from forward_lineage.approximate.matching.targets import Target, place_of, target_like, target_of
 from forward_lineage.approximate.rounds import interruptible
 from forward_lineage.approximate.scramble import Places, Scramble
+from forward_lineage.approximate.selection import Selection, selection
 from udafs.errors import BadArgumentError
 
 _MOST_CELLS = 1 << 24
@@ -116,7 +116,7 @@ def matched(
     order = ScrambleOrder if scramble.begin_answer() else DrawnOrder
     with interruptible() as stop:
         reader = BlockReader(rows, order(scramble.rows), stop.is_set, block)
-        wanted = Wanted(target, asked.k, asked.error, 1 - asked.confidence, asked.least, chosen.rest is None)
+        wanted = Wanted(target, asked.k, asked.error, 1 - asked.confidence, asked.least, not chosen.tried)
         found = HistSim(reader, wanted, tell).run()
         interrupted = stop.is_set()
     read = np.union1d(reader.positions[reader.read], own if own is not None else []).astype(np.int64)
