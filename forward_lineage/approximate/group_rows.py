@@ -35,6 +35,7 @@ class Group:
         estimators: one for each aggregate.
         series: what was read, by column.
         taken: the positions that were read by chance, in order.
+        read: how many these are.
         matches: for how many of all that were read the condition holds.
         tried: whether a condition is tried row by row.
         scanned: whether it was added up by looking at all rows of the scramble.
@@ -49,14 +50,10 @@ class Group:
     estimators: list[Estimator] = field(default_factory=list)
     series: dict[str | None, Series] = field(default_factory=dict)
     taken: list[Places] = field(default_factory=list)
+    read: int = 0
     matches: int = 0
     tried: bool = False
     scanned: bool = False
-
-    @property
-    def read(self) -> int:
-        """How many rows were read by chance."""
-        return sum(each.size for each in self.taken)
 
     @property
     def whole(self) -> bool:
@@ -171,7 +168,7 @@ class Feeder:
         group.tried = self._chosen.tried
         for name in series_of(self._aggregates):
             numbers = self._numbers.get(name) if name is not None else None
-            series = Series(numbers.low, numbers.high) if numbers else Series(0.0, 1.0)
+            series = Series(numbers.low, numbers.high, numbers.whole) if numbers else Series(0.0, 1.0, whole=True)
             if self._chosen.tried or (name is not None and self._nulls(name) is not None):
                 series.kept = []
             group.series[name] = series
@@ -212,13 +209,11 @@ class Feeder:
                 kept = (both if there is None else both & there[positions]).astype(np.float64)
                 values = values * kept
             for (group, _), part in zip(batch, parts, strict=True):
-                series = group.series[name]
-                series.values.append(values[part])
-                if series.kept is not None and kept is not None:
-                    series.kept.append(kept[part])
+                group.series[name].add(values[part], None if kept is None else kept[part])
         for (group, mine), part in zip(batch, parts, strict=True):
             group.matches += mine.size if holds is None else int(np.count_nonzero(holds[part]))
             group.taken.append(mine)
+            group.read += mine.size
 
     def adds_up(self) -> bool:
         """Tell whether `settle` may be called: sums of whole numbers have no rounding errors."""
@@ -249,7 +244,7 @@ class Feeder:
 
     def _settle(self, groups: Sequence[Group], found: Sums) -> None:
         for place, group in enumerate(groups):
-            group.taken, group.matches = [group.all_positions()], int(found.matches[place])
+            group.taken, group.read, group.matches = [group.all_positions()], group.size, int(found.matches[place])
             for each in group.estimators:
                 name = each.aggregate.column
                 each.settle(int(found.counts[name][place]), int(found.totals[name][place]))
@@ -263,6 +258,6 @@ class Feeder:
 
 
 def _share(groups: Sequence[Group]) -> float:
-    """The share of rows for which the condition holds, by those that were read."""
+    """The share of rows for which the condition holds, by those that were read; half, as long as there are none."""
     read = sum(group.read for group in groups)
-    return sum(group.matches for group in groups) / read if read else 1.0
+    return sum(group.matches for group in groups) / read if read else 0.5
