@@ -7,8 +7,9 @@ The bitmap index of the thesis is a composition of two of them: which block has 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from udafs.errors import BadArgumentError, listed
 
 Places = npt.NDArray[np.integer]
+Keep = Callable[[Any], Any]
 BLOCK = 64
 #: Whole numbers up to here are their own doubles.
 _EXACT = 1 << 53
@@ -87,6 +89,7 @@ class Scramble:
         columns: by name in lower case, each an Arrow array in the order of the scramble.
         groups: the columns that rows may be grouped by, in lower case.
         base_ids: the base row of each position, uint32 where that is enough.
+        keep: puts a large array where it is kept.
 
     """
 
@@ -94,6 +97,7 @@ class Scramble:
     columns: Mapping[str, pa.Array]
     groups: tuple[str, ...]
     base_ids: Places
+    keep: Keep = lambda array: array
     _answered: bool = field(default=False, init=False, repr=False)
     _codes: dict[str, tuple[Places, list[object]]] = field(init=False, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(init=False, repr=False)
@@ -180,7 +184,8 @@ class Scramble:
             codes = encoded.indices
             if codes.null_count:
                 codes, values = codes.fill_null(len(values)), [*values, None]
-            self._codes[column] = _in_order(codes.to_numpy(), values)
+            numbers, values = _in_order(codes.to_numpy(), values)
+            self._codes[column] = self.keep(numbers), values
         return self._codes[column]
 
     def index(self, columns: tuple[str, ...]) -> Index:
@@ -204,7 +209,7 @@ class Scramble:
         values = list(zip(*reversed(named), strict=True))
         positions: Places = np.empty(self.rows, np.uint32 if self.rows < 1 << 32 else np.int64)
         starts = by_group(cell, len(values), positions)
-        return Index(columns, values, starts, positions, tuple(sizes), numbers)
+        return Index(columns, values, starts, self.keep(positions), tuple(sizes), numbers)
 
 
 def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArray[np.int64], Places]:
