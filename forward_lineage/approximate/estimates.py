@@ -37,7 +37,7 @@ Ends = tuple[float | None, float | None]
 """Of the lower and the upper end of an interval the number that it must not lie beyond; None: it does not matter."""
 BOTH: Ends = (NEAREST, NEAREST)
 #: Where between a number and the estimate an end is tried, and which part of what refutes must seem to be won.
-_TRIED = ((0.5, 1.3), (0.02, 0.6))
+_TRIED = ((0.5, 1.3), (0.02, 0.3))
 
 
 @dataclass
