@@ -47,7 +47,7 @@ class ScrambleReader:
         grouped = tuple(dict.fromkeys(name.lower() for name in groups))
         if not ids.size or int(ids.max()) < 1 << 32:
             ids = ids.astype(np.uint32)
-        base_ids = self._arrays.keep(ids[shuffle.of(ids.size)])
+        base_ids: Places = np.asarray(self._arrays.keep(ids[shuffle.of(ids.size)]), ids.dtype)
         return Scramble(manifest, shuffled, grouped, base_ids, self._arrays.keep)
 
 

@@ -13,9 +13,10 @@ number is settled: it does not matter who is chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from forward_lineage.approximate.matching.distance_tests import (
 #: Tables with so many rows are read whole, where rounds would take longer.
 ADD_UP_FROM = 1 << 20
 Tell = Callable[[str], None]
-_Made = tuple[list[Counts], list[Callable[[], Counts]], list[bool]]
+_Made = tuple[Sequence[Counts], Sequence[Callable[[], Any]], Sequence[bool]]
 _PILOT = 4  # so many times the rows that show a candidate with the least share for sure
 _PART = 20  # the pilot is this part of all rows at most
 _GROWTH = 2  # a candidate's rows of a round: at most so many times those seen before
