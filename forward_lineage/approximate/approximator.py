@@ -16,12 +16,13 @@ from forward_lineage.approximate.answer import ApproximateAnswer, blocks_of
 from forward_lineage.approximate.asked_values import is_number
 from forward_lineage.approximate.bounds.error_budget import shared
 from forward_lineage.approximate.estimates import BOUNDERS
-from forward_lineage.approximate.group_rows import Feeder, Group, groups_of, selection
+from forward_lineage.approximate.group_rows import Feeder, Group, groups_of, index_of
 from forward_lineage.approximate.matching.matcher import AskedMatch, matched
 from forward_lineage.approximate.matching.matches import Matches
 from forward_lineage.approximate.rounds import Ended, Tell, run_rounds, states_of
 from forward_lineage.approximate.scramble import Places, Scramble
 from forward_lineage.approximate.scramble_reading import ScrambleReader
+from forward_lineage.approximate.selection import selection
 from forward_lineage.approximate.stopping import Goals, GroupState
 from forward_lineage.approximate.with_error import RequestedError, columns_read, frame_of
 from forward_lineage.frontend import refuse_other_readings
@@ -160,7 +161,7 @@ def answered(
     """Answer a query from a scramble; `reason` says why the scramble is void, None: it is not."""
     chosen = selection(scramble, query.condition)
     groups = groups_of(scramble, query.keys, chosen, fresh=scramble.begin_answer())
-    feeder = Feeder(scramble, chosen, query.aggregates)
+    feeder = Feeder(scramble, chosen, index_of(scramble, query.keys, chosen), query.aggregates)
     delta = shared(1 - asked.confidence, max(len(groups) * len(query.aggregates), 1))
     for group in groups:
         feeder.begin(group, delta, asked.bounder)
@@ -181,21 +182,25 @@ class _Writer:
         certified = self._goals.certified(states)
         places = self._in_order(states)
         taken = [_together(group.taken) for group in self._groups]
+        scanned = any(group.scanned for group in self._groups)
         return ApproximateAnswer(
             self._query.text,
-            [self._row(self._groups[place], blocks_of([taken[place]]), certified[place]) for place in places],
+            [self._row(self._groups[place], self._blocks(place, taken), certified[place]) for place in places],
             all(certified) and not ended.interrupted,
             asked.confidence,
             asked.bounder,
             ended.rounds,
             sum(each.size for each in taken),
-            blocks_of(taken),
+            self._scramble.blocks if scanned else blocks_of(taken),
             ended.interrupted,
             self._unseen(states),
             self._scramble,
             [taken[place] for place in places],
             reason,
         )
+
+    def _blocks(self, place: int, taken: Sequence[Places]) -> int:
+        return self._scramble.blocks if self._groups[place].scanned else blocks_of([taken[place]])
 
     def _unseen(self, states: Sequence[GroupState]) -> list[tuple[tuple[object, ...], int]]:
         """The keys of groups of which nothing was seen, and how many rows they may have."""

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 Places = npt.NDArray[np.integer]
-_SPARE = 1.3  # so many more are drawn at once than are needed, since some come twice
+_SPARE = 1.02  # so many more are drawn at once than are needed, since some come twice
 
 
 class ScrambleOrder:
@@ -29,8 +29,8 @@ class ScrambleOrder:
 class DrawnOrder:
     """Draws rows without replacement, from the entropy of the system.
 
-    Of numbers drawn with replacement the first occurrences are in uniformly random order. Once half is drawn, the
-    others are put in random order at once.
+    Numbers drawn with replacement, each once and without those drawn before, are any of the others with the same
+    probability. They are put in random order. Once half is drawn, the others are put in random order at once.
 
     Args:
         size: how many rows the group has.
@@ -56,10 +56,13 @@ class DrawnOrder:
             found, self._rest = self._rest[:wanted], self._rest[wanted:]
             return found
         parts: list[Places] = [np.empty(0, np.int64)]
+        kind = np.uint32 if self._size < 1 << 32 else np.int64
         while (left := wanted - sum(each.size for each in parts)) > 0:
-            numbers = self._chance.integers(0, self._size, int(left * _SPARE) + 8)
-            _, first = np.unique(numbers, return_index=True)
-            numbers = numbers[np.sort(first)]
-            parts.append(numbers[~self._drawn[numbers]][:left])
+            numbers = np.sort(self._chance.integers(0, self._size, int(left * _SPARE) + 8, kind))
+            new = ~self._drawn[numbers]
+            new[1:] &= numbers[1:] != numbers[:-1]
+            numbers = numbers[new]
+            self._chance.shuffle(numbers)
+            parts.append(numbers[:left])
             self._drawn[parts[-1]] = True
-        return np.concatenate(parts)
+        return np.concatenate(parts[1:])

@@ -19,7 +19,7 @@ from forward_lineage.approximate.bounds.means import mean_interval, mean_of_part
 from forward_lineage.approximate.bounds.moments import Floats, LowerLimit, Moments
 from forward_lineage.approximate.bounds.range_trim import range_trim
 from forward_lineage.approximate.bounds.sums import sum_of_part
-from forward_lineage.approximate.bounds.wager import Wager
+from forward_lineage.approximate.bounds.wager import Wager, shares
 
 BETTING = "betting"
 SETTLED: dict[str, LowerLimit] = {
@@ -31,9 +31,13 @@ SETTLED: dict[str, LowerLimit] = {
 BOUNDERS = (BETTING, *SETTLED)
 _NEAR_WHOLE = 1e-6
 
-Sides = tuple[bool, bool]
-"""Of the lower and the upper end of an interval, whether it matters."""
-BOTH: Sides = (True, True)
+#: An end that is wanted as near as it gets.
+NEAREST = math.inf
+Ends = tuple[float | None, float | None]
+"""Of the lower and the upper end of an interval the number that it must not lie beyond; None: it does not matter."""
+BOTH: Ends = (NEAREST, NEAREST)
+#: Where between a number and the estimate an end is tried, and which part of what refutes must seem to be won.
+_TRIED = ((0.5, 1.3), (0.02, 0.3))
 
 
 @dataclass
@@ -45,25 +49,51 @@ class Series:
         high: no value is greater.
         values: of each row, 0 where the row does not count.
         kept: 1 for each row that counts: the condition holds, and the value is not NULL; None: all rows count.
+        whole: whether all values of the column are whole numbers.
+        rows: how many rows were read.
+        count: how many of these count.
+        total: about the sum of their values.
+        squares: about the sum of the squares of their values.
 
     """
 
     low: float
     high: float
+    whole: bool = False
     values: list[Floats] = field(default_factory=list)
     kept: list[Floats] | None = None
+    rows: int = 0
+    count: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def add(self, values: Floats, kept: Floats | None) -> None:
+        """Add rows that were read."""
+        self.values.append(values)
+        self.rows += values.size
+        if self.kept is not None and kept is not None:
+            self.kept.append(kept)
+        self.count += values.size if kept is None else int(kept.sum())
+        self.total += float(values.sum())
+        self.squares += float(np.dot(values, values))
 
     def all_values(self) -> Floats:
         """Return the values in one array."""
-        self.values = [np.concatenate([np.empty(0), *self.values])]
-        return self.values[0]
+        return self.values_from(0)
 
     def all_kept(self) -> Floats | None:
         """Return which rows count, in one array."""
+        return self.kept_from(0)
+
+    def values_from(self, part: int) -> Floats:
+        """Return the values that were added after some parts."""
+        return self.values[part] if len(self.values) == part + 1 else np.concatenate([np.empty(0), *self.values[part:]])
+
+    def kept_from(self, part: int) -> Floats | None:
+        """Return which of these count."""
         if self.kept is None:
             return None
-        self.kept = [np.concatenate([np.empty(0), *self.kept])]
-        return self.kept[0]
+        return self.kept[part] if len(self.kept) == part + 1 else np.concatenate([np.empty(0), *self.kept[part:]])
 
 
 @dataclass
@@ -103,28 +133,32 @@ class Estimator:
         """Whether more rows would change nothing."""
         return self.interval is None or self.interval.exact
 
-    def look(self, number: int, sides: Sides = BOTH) -> None:
+    def look(self, number: int, ends: Ends = BOTH) -> None:
         """Narrow the interval, after as many rows as were settled for a look.
 
         Args:
             number: of the look, from 1; 0: it is the only one.
-            sides: which ends matter. Bets look at others later, if ever: they may look at any time.
+            ends: which ends matter. Bets look at others later, if ever: they may look at any time.
 
         """
         if self._added_up is not None:
             return
-        values, kept = self.series.all_values(), self.series.all_kept()
-        if values.size >= self.size:
-            count = _kept(values, kept)
-            needless = self.aggregate.function == "COUNT" or not count
-            self.interval = self._exact(count, Fraction(0) if needless else _sum(values))
+        series = self.series
+        if series.rows >= self.size:
+            needless = self.aggregate.function == "COUNT" or not series.count
+            self.interval = self._exact(series.count, Fraction(0) if needless else _sum(series.all_values()))
         elif self.interval is None or self.interval.exact:
             return
         elif self.bounder == BETTING:
-            self.interval = self._bet(values, kept, self.interval, sides)
-        elif values.size:
-            found = self._at_look(values, kept, decayed(self.delta, number) if number else self.delta)
-            self.interval = self.interval.narrowed(found)
+            self.interval = self._bet(self.interval, ends)
+        elif series.rows:
+            delta = decayed(self.delta, number) if number else self.delta
+            self.interval = self.interval.narrowed(self._at_look(series.all_values(), series.all_kept(), delta))
+
+    def narrow(self) -> None:
+        """Bring both ends of an interval by bets as near as they get."""
+        if self.bounder == BETTING and self.series.rows:
+            self.look(1)
 
     def settle(self, count: int, total: int) -> None:
         """Say what all rows of the group are, added up elsewhere.
@@ -151,46 +185,36 @@ class Estimator:
         """
         if self._added_up is not None:
             return self.interval.low if self.interval is not None else None
-        values, kept = self.series.all_values(), self.series.all_kept()
-        weight = Fraction(self.size, values.size) if values.size else Fraction(0)
-        count = _kept(values, kept)
+        count, rows = self.series.count, self.series.rows
+        weight = Fraction(self.size, rows) if rows else Fraction(0)
         if self.aggregate.function == "COUNT":
             return float(weight * count)
         if not count:
             return None
+        values = self.series.all_values()
         return float(_sum(values) / count if self.aggregate.function == "AVG" else weight * _sum(values))
 
     def rough_estimate(self) -> float | None:
         """Return about the estimate, in less time."""
         if self._added_up is not None:
             return self.interval.low if self.interval is not None else None
-        values, kept = self.series.all_values(), self.series.all_kept()
-        if kept is None and self.size and self.interval is not None and self.interval.exact:
+        series = self.series
+        if series.kept is None and self.size and self.interval is not None and self.interval.exact:
             return self.interval.low
-        weight = self.size / values.size if values.size else 0.0
-        count = _kept(values, kept)
+        weight = self.size / series.rows if series.rows else 0.0
+        count, total = series.count, series.total
         if self.aggregate.function == "COUNT":
             return weight * count
-        total = float(values.sum())
         return None if not count else total / count if self.aggregate.function == "AVG" else weight * total
 
     # ------------------------------------------------------------ betting
 
-    def _bet(self, values: Floats, kept: Floats | None, before: Interval, sides: Sides) -> Interval:
+    def _bet(self, before: Interval, ends: Ends) -> Interval:
         low, high = self._value_range()
         if self._wagers is None:
-            self._wagers = Wager(self.size), Wager(self.size)
-        limits = []
-        for side, wager in enumerate(self._wagers):
-            if not sides[side]:
-                limits.append(-math.inf)
-                continue
-            begin, self._wagered[side] = self._wagered[side], values.size
-            above, part = self._over(low, values[begin:], None if kept is None else kept[begin:])
-            if side:
-                above = (high - low) - above if part is None else (high - low - above) * part
-            wager.add(above, part)
-            limits.append(wager.limit(self.delta / 2))
+            whole = self.series.whole or self.aggregate.function == "COUNT"
+            self._wagers = Wager(self.size, whole=whole), Wager(self.size, whole=whole)
+        limits = [self._limit(side, ends[side]) for side in (0, 1)]
         lower, upper = max(low + limits[0], low), min(high - limits[1], high)
         found = Interval(lower, max(upper, lower))
         if self.aggregate.function != "AVG":
@@ -198,6 +222,48 @@ class Estimator:
         if self.aggregate.function == "COUNT":  # a whole number
             found = Interval(math.ceil(found.low - _NEAR_WHOLE), math.floor(found.high + _NEAR_WHOLE))
         return before.narrowed(found)
+
+    def _limit(self, side: int, end: float | None) -> float:
+        """By how much the average is over the low end (0), or below the high end (1), at least."""
+        if end is None or self._wagers is None:
+            return -math.inf
+        wager = self._wagers[side]
+        if end == NEAREST or self.aggregate.function != "AVG":
+            self._feed(side)
+            return wager.limit(self.delta / 2)
+        low, high = self._value_range()
+        beyond, seen = (end - low, self._seen() - low) if not side else (high - end, high - self._seen())
+        for part, odds in _TRIED:
+            u = beyond + part * (seen - beyond)
+            if seen > beyond and u > wager.found and self._likely(u, seen) >= odds:
+                self._feed(side)
+                if wager.refutes(u, self.delta / 2):
+                    break
+        return wager.found
+
+    def _seen(self) -> float:
+        """The mean of what was read."""
+        return self.series.total / self.series.count if self.series.count else math.nan
+
+    def _likely(self, u: float, seen: float) -> float:
+        """About which part of what refutes u was won, by the spread of the rows; it only says when to look."""
+        series = self.series
+        spread = max(series.squares / series.count - (series.total / series.count) ** 2, 0.0)
+        apart = seen - u
+        rate = apart * apart / 2 / (spread + apart * apart) if apart else 0.0
+        left = 1 - series.rows / self.size
+        return series.count * rate / max(left, 1e-9) / math.log(2 * shares(self.size).size / self.delta)
+
+    def _feed(self, side: int) -> None:
+        """Give a wager the rows that were read since it was asked."""
+        if self._wagers is None or (begin := self._wagered[side]) == len(self.series.values):
+            return
+        low, high = self._value_range()
+        self._wagered[side] = len(self.series.values)
+        above, part = self._over(low, self.series.values_from(begin), self.series.kept_from(begin))
+        if side:
+            above = (high - low) - above if part is None else (high - low - above) * part
+        self._wagers[side].add(above, part)
 
     def _over(self, low: float, values: Floats, kept: Floats | None) -> tuple[Floats, Floats | None]:
         """By how much the rows are over the low end of what is averaged, and which of them count."""
@@ -237,11 +303,6 @@ class Estimator:
             return None
         found = float(total / count if self.aggregate.function == "AVG" else total)
         return Interval(found, found)
-
-
-def _kept(values: Floats, kept: Floats | None) -> int:
-    """How many rows count."""
-    return values.size if kept is None else int(kept.sum())
 
 
 def _sum(values: Floats) -> Fraction:

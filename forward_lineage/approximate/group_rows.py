@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from forward_lineage.approximate.aggregate_query import EXACT, Aggregate
+from forward_lineage.approximate.adding_up import Adder, Sums
+from forward_lineage.approximate.aggregate_query import Aggregate
 from forward_lineage.approximate.drawing import DrawnOrder, ScrambleOrder
 from forward_lineage.approximate.estimates import Estimator, Series, series_of
-from forward_lineage.approximate.scramble import Index, Places, Scramble
+from forward_lineage.approximate.scramble import Index, Numbers, Places, Scramble
+from forward_lineage.approximate.selection import Selection
 from forward_lineage.approximate.stopping import GroupState
-from forward_lineage.predicates.reading import Condition, Joined, columns_of, read_condition
-from forward_lineage.predicates.typing import Predicate, typed
-from forward_lineage.predicates.unsupported import Doubtful
-from udafs.errors import BadArgumentError, NotTracedError
+from udafs.errors import BadArgumentError
 
-#: A condition on a column of groups that keeps at most so many of its values chooses cells of an index.
-_FEW = 8
 #: So many rows are looked up at once.
 _BATCH = 1 << 21
 _LARGEST = 1 << 53
@@ -32,31 +28,32 @@ class Group:
 
     Attributes:
         key: its values, in the order of GROUP BY.
+        cells: of the index that it is made of.
         positions: in the scramble, ascending; None: all.
         size: how many there are.
         order: in which they are read.
         estimators: one for each aggregate.
         series: what was read, by column.
         taken: the positions that were read by chance, in order.
+        read: how many these are.
         matches: for how many of all that were read the condition holds.
         tried: whether a condition is tried row by row.
+        scanned: whether it was added up by looking at all rows of the scramble.
 
     """
 
     key: tuple[object, ...]
+    cells: Sequence[int]
     positions: Places | None
     size: int
     order: ScrambleOrder | DrawnOrder
     estimators: list[Estimator] = field(default_factory=list)
     series: dict[str | None, Series] = field(default_factory=dict)
     taken: list[Places] = field(default_factory=list)
+    read: int = 0
     matches: int = 0
     tried: bool = False
-
-    @property
-    def read(self) -> int:
-        """How many rows were read by chance."""
-        return sum(each.size for each in self.taken)
+    scanned: bool = False
 
     @property
     def whole(self) -> bool:
@@ -87,88 +84,6 @@ class Group:
         )
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The rows that WHERE chooses.
-
-    Attributes:
-        values: by column of groups the values that are kept; indexes know where they are.
-        rest: the other part of the condition, tried row by row; None: there is none.
-        columns: that the rest reads, by name as the table has it.
-
-    """
-
-    values: Mapping[str, frozenset[object]]
-    rest: Predicate | None
-
-    def holds(self, scramble: Scramble, positions: Places) -> npt.NDArray[np.bool_] | None:
-        """Tell for each of some positions whether the rest of the condition holds; None: there is none."""
-        taken = pa.array(positions)
-        return self._holds(scramble, lambda column: column.take(taken))
-
-    def holds_everywhere(self, scramble: Scramble) -> npt.NDArray[np.bool_] | None:
-        """Tell the same for all positions."""
-        parts = [
-            self._holds(scramble, lambda column, first=first: column.slice(first, _BATCH))  # type: ignore[misc]
-            for first in range(0, scramble.rows, _BATCH)
-        ]
-        return None if self.rest is None else np.concatenate([part for part in parts if part is not None])
-
-    def _holds(self, scramble: Scramble, part: Callable[[pa.Array], pa.Array]) -> npt.NDArray[np.bool_] | None:
-        if self.rest is None:
-            return None
-        arrays = {name: _plain(part(scramble.columns[name.lower()]), kind) for name, kind in self.rest.types.items()}
-        try:
-            found = self.rest.holds(arrays)
-        except Doubtful as error:
-            raise NotTracedError(f"a condition on {error}", instead=EXACT) from None
-        return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
-
-
-def selection(scramble: Scramble, condition: str | None) -> Selection:
-    """Return what a condition chooses of a scramble's rows.
-
-    Raises:
-        BadArgumentError: it reads a column that the scramble does not have.
-        NotTracedError: it is more than plain comparisons.
-
-    """
-    if condition is None:
-        return Selection({}, None)
-    kinds = scramble.manifest.columns
-    try:
-        read = read_condition(condition)
-        parts = read.parts if isinstance(read, Joined) and read.word == "AND" else (read,)
-        for name in sorted({name.lower() for name in columns_of(read)}):
-            scramble.column(name)
-        chosen: dict[str, frozenset[object]] = {}
-        rest: list[Condition] = []
-        for part in parts:
-            values = _values_kept(scramble, part)
-            if values is None:
-                rest.append(part)
-            else:
-                (column,) = {name.lower() for name in columns_of(part)}
-                chosen[column] = chosen.get(column, values) & values
-        left = Joined("AND", tuple(rest)) if len(rest) > 1 else rest[0] if rest else None
-        return Selection(chosen, None if left is None else typed(left, kinds))
-    except Doubtful as error:
-        raise NotTracedError(f"a condition with {error} in an approximate query", instead=EXACT) from None
-
-
-def _values_kept(scramble: Scramble, part: Condition) -> frozenset[object] | None:
-    """The few values of a column of groups for which a part of the condition holds; None: it is not of that kind."""
-    names = {name.lower() for name in columns_of(part)}
-    if len(names) != 1 or not names <= set(scramble.groups):
-        return None
-    predicate = typed(part, scramble.manifest.columns)
-    (name,) = predicate.types
-    _, values = scramble.codes(name.lower())
-    kept = predicate.holds({name: pa.array(values, predicate.types[name])})
-    found = frozenset(value for value, holds in zip(values, kept.to_pylist(), strict=True) if holds)
-    return found if len(found) <= _FEW else None
-
-
 def _check_indexed(scramble: Scramble, keys: Sequence[str]) -> None:
     unknown = [key for key in keys if key not in scramble.groups]
     if unknown:
@@ -192,14 +107,19 @@ def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection, *, fre
 
     """
     _check_indexed(scramble, keys)
-    columns = tuple(dict.fromkeys([*keys, *chosen.values]))
+    index = index_of(scramble, keys, chosen)
     order = ScrambleOrder if fresh else DrawnOrder
-    if not columns:
-        return [Group((), None, scramble.rows, order(scramble.rows))]
-    index = scramble.index(columns)
+    if index is None:
+        return [Group((), (), None, scramble.rows, order(scramble.rows))]
     cells = _cells(index, keys, chosen)
-    found = [(key, _positions(index, mine)) for key, mine in cells.items()]
-    return [Group(key, positions, positions.size, order(positions.size)) for key, positions in found]
+    found = [(key, mine, _positions(index, mine)) for key, mine in cells.items()]
+    return [Group(key, mine, positions, positions.size, order(positions.size)) for key, mine, positions in found]
+
+
+def index_of(scramble: Scramble, keys: Sequence[str], chosen: Selection) -> Index | None:
+    """Return the index whose cells groups are made of; None: there is one group, of all rows."""
+    columns = tuple(dict.fromkeys([*keys, *chosen.values]))
+    return scramble.index(columns) if columns else None
 
 
 def _cells(index: Index, keys: Sequence[str], chosen: Selection) -> dict[tuple[object, ...], list[int]]:
@@ -225,26 +145,31 @@ class Feeder:
     Args:
         scramble: whose rows they are.
         chosen: what WHERE chooses.
+        index: whose cells the groups are made of; None: there is one group, of all rows.
         aggregates: what is asked of each group.
 
     """
 
-    def __init__(self, scramble: Scramble, chosen: Selection, aggregates: Sequence[Aggregate]) -> None:
+    def __init__(
+        self, scramble: Scramble, chosen: Selection, index: Index | None, aggregates: Sequence[Aggregate]
+    ) -> None:
         self._scramble, self._chosen, self._aggregates = scramble, chosen, aggregates
-        self._numbers = {
-            name: scramble.numbers(name) for name in series_of(aggregates) if name is not None and self._added(name)
+        columns = series_of(aggregates)
+        self._numbers: dict[str | None, Numbers] = {
+            name: scramble.numbers(name) for name in columns if name is not None and self._added(name)
         }
+        self._adder = Adder(scramble, chosen, index, columns, self._numbers, self._nulls)
 
     def _added(self, column: str) -> bool:
         return any(each.column == column and each.function != "COUNT" for each in self._aggregates)
 
     def begin(self, group: Group, delta: float, bounder: str) -> None:
         """Make the estimators of a group."""
-        group.tried = self._chosen.rest is not None
+        group.tried = self._chosen.tried
         for name in series_of(self._aggregates):
             numbers = self._numbers.get(name) if name is not None else None
-            series = Series(numbers.low, numbers.high) if numbers else Series(0.0, 1.0)
-            if self._chosen.rest is not None or (name is not None and self._nulls(name) is not None):
+            series = Series(numbers.low, numbers.high, numbers.whole) if numbers else Series(0.0, 1.0, whole=True)
+            if self._chosen.tried or (name is not None and self._nulls(name) is not None):
                 series.kept = []
             group.series[name] = series
         group.estimators = [
@@ -284,55 +209,45 @@ class Feeder:
                 kept = (both if there is None else both & there[positions]).astype(np.float64)
                 values = values * kept
             for (group, _), part in zip(batch, parts, strict=True):
-                series = group.series[name]
-                series.values.append(values[part])
-                if series.kept is not None and kept is not None:
-                    series.kept.append(kept[part])
+                group.series[name].add(values[part], None if kept is None else kept[part])
         for (group, mine), part in zip(batch, parts, strict=True):
             group.matches += mine.size if holds is None else int(np.count_nonzero(holds[part]))
             group.taken.append(mine)
+            group.read += mine.size
 
     def adds_up(self) -> bool:
         """Tell whether `settle` may be called: sums of whole numbers have no rounding errors."""
         most = self._scramble.rows
         return all(each.whole and max(-each.low, each.high) * most < _LARGEST for each in self._numbers.values())
 
+    def adding_takes(self, groups: Iterable[Group]) -> float:
+        """Return about how many nanoseconds `settle` takes."""
+        some = list(groups)
+        return self._adder.nanoseconds(sum(group.size for group in some), _share(some))
+
     def settle(self, groups: Iterable[Group]) -> None:
-        """Add up all rows of groups, which then are exact. A row takes a tenth of what it takes in rounds."""
-        holds = self._chosen.holds_everywhere(self._scramble)
+        """Add up all rows of groups, which then are exact. A row takes a small part of what it takes in rounds."""
+        some = list(groups)
+        if self._adder.scans(sum(group.size for group in some), _share(some)):
+            self._settle(some, self._adder.scan([group.cells for group in some]))
+            for group in some:
+                group.scanned = True
+            return
         batch: list[Group] = []
         rows = 0
-        for group in groups:
+        for group in some:
             batch.append(group)
             rows += group.size
-            if rows >= _BATCH:
-                self._settle(batch, holds)
+            if rows >= _BATCH or group is some[-1]:
+                self._settle(batch, self._adder.by_index([each.all_positions() for each in batch]))
                 batch, rows = [], 0
-        if batch:
-            self._settle(batch, holds)
 
-    def _settle(self, batch: Sequence[Group], holds: npt.NDArray[np.bool_] | None) -> None:
-        mine = [group.all_positions() for group in batch]
-        positions = np.concatenate(mine)
-        starts = np.cumsum([0, *(each.size for each in mine[:-1])])
-        chosen = np.ones(positions.size, np.bool_) if holds is None else holds[positions]
-        found: dict[str | None, tuple[list[int], list[int]]] = {}
-        for name in batch[0].series:
-            there = self._nulls(name) if name is not None else None
-            kept = chosen if there is None else chosen & there[positions]
-            counts = np.add.reduceat(kept, starts, dtype=np.int64)
-            totals = counts
-            if name in self._numbers:  # a condition may keep few: only their values are fetched
-                values = self._numbers[name].values[positions if kept.all() else positions[kept]]
-                sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-                totals = np.diff(sums[np.concatenate([[0], np.cumsum(counts)])])
-            found[name] = counts.tolist(), totals.tolist()
-        matches = np.add.reduceat(chosen, starts, dtype=np.int64).tolist()
-        for place, group in enumerate(batch):
-            group.taken, group.matches = [mine[place]], matches[place]
+    def _settle(self, groups: Sequence[Group], found: Sums) -> None:
+        for place, group in enumerate(groups):
+            group.taken, group.read, group.matches = [group.all_positions()], group.size, int(found.matches[place])
             for each in group.estimators:
-                count, total = (made[place] for made in found[each.aggregate.column])
-                each.settle(count, total)
+                name = each.aggregate.column
+                each.settle(int(found.counts[name][place]), int(found.totals[name][place]))
 
     def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:
         """Mark the rows that have a value; None: all."""
@@ -342,7 +257,7 @@ class Feeder:
         return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values in the type of their column: a scramble has dictionaries, and narrow numbers."""
-    plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-    return plain.cast(kind) if pa.types.is_integer(plain.type) else plain
+def _share(groups: Sequence[Group]) -> float:
+    """The share of rows for which the condition holds, by those that were read; half, as long as there are none."""
+    read = sum(group.read for group in groups)
+    return sum(group.matches for group in groups) / read if read else 0.5

@@ -14,16 +14,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from forward_lineage.approximate.bounds.error_budget import rows_at_look
-from forward_lineage.approximate.estimates import BOTH, Sides
+from forward_lineage.approximate.estimates import BETTING, BOTH, Ends
 from forward_lineage.approximate.group_rows import Feeder, Group
 from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.approximate.stopping import Goals, GroupState
 
 FIRST_LOOK = 1_024
+#: By how much rows grow from look to look: bets look for nothing, others pay for each look.
+_GROWTH, _GROWTH_OF_BETS = 1.5, 1.3
 _NEARLY = 2
 #: Tables with so many rows are added up, where rounds would take longer.
 ADD_UP_FROM = 1 << 20
-_LONG = 32
+_PATIENCE = 0.5  # rounds may take this part of the time that adding up takes
+_ROW, _LOOK = 80.0, 80_000.0  # nanoseconds
 Tell = Callable[[str], None]
 
 
@@ -58,28 +61,39 @@ def run_rounds(
     for group in groups:
         if group.whole:
             _look(group, 0, [BOTH] * len(group.estimators))
-    look = 0
+    bets = any(each.bounder == BETTING for group in groups for each in group.estimators)
+    look, spent = 0, 0.0
     with interruptible() as stop:
         while True:
-            active = goals.active(states_of(groups, everywhere=everywhere))
+            states = states_of(groups, everywhere=everywhere)
+            active = goals.active(states)
             if not any(active) or stop.is_set():
+                _narrow(groups, states, goals)
                 return Ended(look, any(active))
             look += 1
-            target = goals.rows or rows_at_look(FIRST_LOOK, look)
+            target = goals.rows or rows_at_look(FIRST_LOOK, look, _GROWTH_OF_BETS if bets else _GROWTH)
             reading = [place for place, reads in enumerate(active) if reads]
-            rows = sum(group.read for group in groups)
-            rows += sum(min(_rows_of(groups[place], target, goals), groups[place].size) for place in reading)
-            if _is_long(scramble, feeder, goals, rows):
+            rows = sum(min(_rows_of(groups[place], target, goals), groups[place].size) for place in reading)
+            spent += _ROW * rows + _LOOK * len(reading)
+            if _is_long(scramble, feeder, goals, [groups[place] for place in reading], spent):
                 feeder.settle(groups[place] for place in reading)
                 continue
             counts = ((groups[place], _rows_of(groups[place], target, goals)) for place in reading)
             feeder.add(itertools.takewhile(lambda _: not stop.is_set(), counts))
-            sides = goals.sides(states_of(groups, everywhere=everywhere))
+            ends = goals.ends(states_of(groups, everywhere=everywhere))
             for place in reading:
                 if not stop.is_set():
-                    _look(groups[place], 0 if goals.rows else look, sides[place])
+                    _look(groups[place], 0 if goals.rows else look, ends[place])
             read = f"{sum(group.read for group in groups):,} of {scramble.rows:,} rows read"
             tell(f"round {look}: {read}, {sum(active):,} of {len(groups):,} groups active")
+
+
+def _narrow(groups: Sequence[Group], states: Sequence[GroupState], goals: Goals) -> None:
+    """Narrow intervals that are shown, and that no error made narrow: of these only what decides was looked at."""
+    if goals.error is None:
+        for place in goals.chosen(states).wanted:
+            for aggregate in goals.shown:
+                groups[place].estimators[aggregate].narrow()
 
 
 def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
@@ -87,9 +101,11 @@ def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
     return [group.state(everywhere=everywhere) for group in groups]
 
 
-def _is_long(scramble: Scramble, feeder: Feeder, goals: Goals, rows: int) -> bool:
+def _is_long(scramble: Scramble, feeder: Feeder, goals: Goals, reading: Sequence[Group], spent: float) -> bool:
     """Whether rounds begin to take longer than adding up all rows of the groups that are read on."""
-    return goals.rows is None and scramble.rows >= ADD_UP_FROM and rows > scramble.rows // _LONG and feeder.adds_up()
+    if goals.rows is not None or scramble.rows < ADD_UP_FROM or not feeder.adds_up():
+        return False
+    return spent > _PATIENCE * feeder.adding_takes(reading)
 
 
 def _rows_of(group: Group, target: int, goals: Goals) -> int:
@@ -98,8 +114,8 @@ def _rows_of(group: Group, target: int, goals: Goals) -> int:
     return (group.size if whole else target) - group.read
 
 
-def _look(group: Group, number: int, sides: Sequence[Sides]) -> None:
-    for each, mine in zip(group.estimators, sides, strict=True):
+def _look(group: Group, number: int, ends: Sequence[Ends]) -> None:
+    for each, mine in zip(group.estimators, ends, strict=True):
         each.look(number, mine)
 
 

@@ -7,8 +7,9 @@ The bitmap index of the thesis is a composition of two of them: which block has 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from udafs.errors import BadArgumentError, listed
 
 Places = npt.NDArray[np.integer]
+Keep = Callable[[Any], Any]
 BLOCK = 64
 #: Whole numbers up to here are their own doubles.
 _EXACT = 1 << 53
@@ -61,6 +63,8 @@ class Index:
         values: for each cell the values, as they are in Python.
         starts: where the positions of each cell begin in `positions`, shape (cells + 1,).
         positions: cell after cell, ascending in each.
+        sizes: how many different values each of the columns has.
+        numbers: of each cell: the numbers of its values, as digits of one number in the base of `sizes`.
 
     """
 
@@ -68,6 +72,8 @@ class Index:
     values: list[tuple[object, ...]]
     starts: npt.NDArray[np.int64]
     positions: Places
+    sizes: tuple[int, ...]
+    numbers: npt.NDArray[np.int64]
 
     def of(self, cell: int) -> Places:
         """Return the positions of a cell, ascending."""
@@ -83,6 +89,7 @@ class Scramble:
         columns: by name in lower case, each an Arrow array in the order of the scramble.
         groups: the columns that rows may be grouped by, in lower case.
         base_ids: the base row of each position, uint32 where that is enough.
+        keep: puts a large array where it is kept.
 
     """
 
@@ -90,6 +97,7 @@ class Scramble:
     columns: Mapping[str, pa.Array]
     groups: tuple[str, ...]
     base_ids: Places
+    keep: Keep = lambda array: array
     _answered: bool = field(default=False, init=False, repr=False)
     _codes: dict[str, tuple[Places, list[object]]] = field(init=False, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(init=False, repr=False)
@@ -176,7 +184,8 @@ class Scramble:
             codes = encoded.indices
             if codes.null_count:
                 codes, values = codes.fill_null(len(values)), [*values, None]
-            self._codes[column] = _in_order(codes.to_numpy(), values)
+            numbers, values = _in_order(codes.to_numpy(), values)
+            self._codes[column] = self.keep(numbers), values
         return self._codes[column]
 
     def index(self, columns: tuple[str, ...]) -> Index:
@@ -192,27 +201,23 @@ class Scramble:
             raise BadArgumentError(
                 f"{' and '.join(columns)} have too many combinations", instead="Group by columns with fewer values."
             )
-        present, cell = _numbered([codes for codes, _ in parts], sizes)
-        named = []
+        numbers, cell = _numbered([codes for codes, _ in parts], sizes)
+        present, named = numbers, []
         for (_, names), size in zip(reversed(parts), reversed(sizes), strict=True):
             present, code = np.divmod(present, size)
             named.append([names[each] for each in code.tolist()])
         values = list(zip(*reversed(named), strict=True))
         positions: Places = np.empty(self.rows, np.uint32 if self.rows < 1 << 32 else np.int64)
         starts = by_group(cell, len(values), positions)
-        return Index(columns, values, starts, positions)
+        return Index(columns, values, starts, self.keep(positions), tuple(sizes), numbers)
 
 
 def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArray[np.int64], Places]:
     """Which combinations occur, ascending, and for each row the place of its own among these."""
     total, batches = math.prod(sizes), [slice(at, at + _BATCH) for at in range(0, parts[0].size, _BATCH)]
 
-    def combined(batch: slice) -> npt.NDArray[np.int64]:
-        found = parts[0][batch].astype(np.int64)
-        for codes, size in zip(parts[1:], sizes[1:], strict=True):
-            found *= size
-            found += codes[batch]
-        return found
+    def combined(batch: slice) -> npt.NDArray[np.integer]:
+        return combination([codes[batch] for codes in parts], sizes)
 
     occurs = np.zeros(total, np.bool_)
     for batch in batches:
@@ -224,6 +229,28 @@ def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArra
     for batch in batches:
         cell[batch] = place[combined(batch)]
     return present, cell
+
+
+def combination(codes: Sequence[Places], sizes: Sequence[int]) -> npt.NDArray[np.integer]:
+    """Return for each row its codes as one number, in the narrowest type.
+
+    Args:
+        codes: of each column the number of each row's value.
+        sizes: of each column how many values it has.
+
+    Examples:
+        >>> combination([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
+        [2, 3]
+
+    """
+    if len(codes) == 1:
+        return codes[0]
+    kind = narrowest(math.prod(sizes))
+    found = codes[0].astype(kind)
+    for each, size in zip(codes[1:], sizes[1:], strict=True):
+        found *= kind.type(size)
+        found += each.astype(kind, copy=False)
+    return found
 
 
 def _in_order(codes: Places, values: list[object]) -> tuple[Places, list[object]]:

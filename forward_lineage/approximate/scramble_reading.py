@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812
 
+from forward_lineage.approximate.mapped_arrays import MappedArrays
 from forward_lineage.approximate.scramble import Places, Scramble, random_order
 from forward_lineage.approximate.table_columns import COMPARED, TableColumns
 from forward_lineage.relations.groups import narrowest
@@ -31,6 +32,7 @@ class ScrambleReader:
     def __init__(self, tables: RegisteredTables, home: Path) -> None:
         self._tables, self._spark = tables, tables.spark
         self._columns = TableColumns(tables, home)
+        self._arrays = MappedArrays(home / "scrambles")
 
     def scramble(self, table: str, columns: Sequence[str], groups: Sequence[str]) -> Scramble:
         """Read columns of a table and put its rows in random order."""
@@ -40,12 +42,13 @@ class ScrambleReader:
         for name in groups:
             _check_group(name, kinds[name.lower()].kind)
         shuffle = _Shuffle()
-        ids, shuffled = self._columns.read(manifest, kinds, shuffle)
+        ids, shuffled = self._columns.read(manifest, kinds, lambda column: self._arrays.keep_column(shuffle(column)))
         check_unchanged(self._spark, manifest)
         grouped = tuple(dict.fromkeys(name.lower() for name in groups))
         if not ids.size or int(ids.max()) < 1 << 32:
             ids = ids.astype(np.uint32)
-        return Scramble(manifest, shuffled, grouped, ids[shuffle.of(ids.size)])
+        base_ids: Places = np.asarray(self._arrays.keep(ids[shuffle.of(ids.size)]), ids.dtype)
+        return Scramble(manifest, shuffled, grouped, base_ids, self._arrays.keep)
 
 
 class _Shuffle:

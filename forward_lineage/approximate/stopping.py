@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.bounds.interval import Interval
-from forward_lineage.approximate.estimates import BOTH, Sides
+from forward_lineage.approximate.estimates import BOTH, Ends
 
 _NULL = Interval(-math.inf, -math.inf)  # where NULL stands in an order: first of the least
 
@@ -68,27 +68,32 @@ class Goals:
         """Return for each group whether what is asked for is certain of it."""
         return [not left for left in self._unsure(groups)]
 
-    def sides(self, groups: Sequence[GroupState]) -> list[list[Sides]]:
+    def ends(self, groups: Sequence[GroupState]) -> list[list[Ends]]:
         """Return for each group and aggregate which ends of its interval could make the answer certain.
 
         A group that seems to be over a threshold is over it for sure by its lower end; the upper one says nothing.
         """
-        first = set(self.chosen(groups).wanted)
+        chosen = self.chosen(groups)
+        first = set(chosen.wanted)
         count = len(groups[0].estimates) if groups else 0
         return [
-            [self._sides(aggregate, group, place in first) for aggregate in range(count)]
+            [self._ends(aggregate, group, place in first, chosen.split) for aggregate in range(count)]
             for place, group in enumerate(groups)
         ]
 
-    def _sides(self, aggregate: int, group: GroupState, first: bool) -> Sides:
+    def _ends(self, aggregate: int, group: GroupState, first: bool, split: float | None) -> Ends:
         estimate, order = group.estimates[aggregate], self.order
         ordered = order is not None and order.aggregate == aggregate
-        if estimate is None or aggregate in self.shown or (ordered and order is not None and order.limit is None):
+        wanted = aggregate in self.shown and self.error is not None
+        if estimate is None or wanted or (ordered and order is not None and order.limit is None):
             return BOTH
-        needed = [estimate > each.value for each in self.having if each.aggregate == aggregate]
+        limits = [(estimate > each.value, each.value) for each in self.having if each.aggregate == aggregate]
         if ordered and order is not None:
-            needed.append(first is order.descending)
-        return any(needed), not all(needed)
+            if split is None or not math.isfinite(split):
+                return BOTH
+            limits.append((first is order.descending, split))
+        lower, upper = [value for over, value in limits if over], [value for over, value in limits if not over]
+        return max(lower, default=None), min(upper, default=None)
 
     def _unsure(self, groups: Sequence[GroupState]) -> list[bool]:
         chosen = self.chosen(groups)
@@ -115,7 +120,8 @@ class Goals:
         first, others = ranked[: self.order.limit], ranked[self.order.limit :]
         if not others:
             return Chosen(tuple(first), frozenset())
-        return Chosen(tuple(first), frozenset(_not_apart(first, others, found, middle)))
+        split = _split(first, others, middle)
+        return Chosen(tuple(first), frozenset(_not_apart(first, others, found, split)), sign * split)
 
     def _open(self, group: GroupState) -> bool:
         """Whether one cannot say if the group is in the answer."""
@@ -153,11 +159,13 @@ class Chosen:
     Attributes:
         wanted: the places of those that are in it as things stand, in order.
         open: the places of those that keep the order, or the choice, from being certain.
+        split: the value between those chosen and the others; None: there is none.
 
     """
 
     wanted: tuple[int, ...]
     open: frozenset[int]
+    split: float | None = None
 
 
 def accurate(estimate: float | None, interval: Interval | None, error: float, *, relative: bool) -> bool:
@@ -222,14 +230,16 @@ def _overlapping(ranked: Sequence[int], found: dict[int, Interval]) -> set[int]:
     return met
 
 
-def _not_apart(
-    first: Sequence[int], others: Sequence[int], found: dict[int, Interval], middle: dict[int, float]
-) -> set[int]:
-    """Those that cross the middle between the last that is chosen and the first that is not."""
+def _split(first: Sequence[int], others: Sequence[int], middle: dict[int, float]) -> float:
+    """The middle between the last that is chosen and the first that is not."""
     last, next_one = max(middle[place] for place in first), min(middle[place] for place in others)
-    split = (last + next_one) / 2 if math.isfinite(last) and math.isfinite(next_one) else next_one
+    return (last + next_one) / 2 if math.isfinite(last) and math.isfinite(next_one) else next_one
+
+
+def _not_apart(first: Sequence[int], others: Sequence[int], found: dict[int, Interval], split: float) -> set[int]:
+    """Those that cross the middle, unless all that are chosen are apart from the others elsewhere."""
+    if max(found[place].high for place in first) <= min(found[place].low for place in others):
+        return set()
     crossing = {place for place in first if found[place].high > split and not found[place].exact}
     crossing |= {place for place in others if found[place].low < split and not found[place].exact}
-    if not crossing and max(found[place].high for place in first) > min(found[place].low for place in others):
-        return {place for place in (*first, *others) if not found[place].exact}
-    return crossing
+    return crossing or {place for place in (*first, *others) if not found[place].exact}

@@ -9,6 +9,7 @@ often the wager is asked.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from forward_lineage.approximate.bounds.moments import EPSILON, Floats
 
 _FIRST_SHARE = 15 / 16
 _SEGMENTS = 64
+_BLOCKS = 18  # bits: a row is looked at with others, if these are a part of the rows left that is as small
 _LEAST_SEGMENT = 16
 _PLACES = 12
 _STEPS = 24
@@ -24,6 +26,7 @@ _BETS = 6
 _CLOSE = 0.004
 _MOST_VALUES = 4_096
 _LEADING_BITS = ~((1 << 40) - 1)  # a value without the others is less by at most a part in 4,096
+Places = npt.NDArray[np.int64]
 _MARGIN = 1e-5  # of the logarithm of wealth, over what rounding does to it
 
 
@@ -43,6 +46,7 @@ class Wager:
 
     Args:
         size: how many rows the universe has.
+        whole: whether all y are whole numbers.
 
     Examples:
         >>> wager = Wager(100_000)
@@ -52,9 +56,10 @@ class Wager:
 
     """
 
-    def __init__(self, size: int) -> None:
-        self._bets = shares(size)
-        self._longest = max(size // _SEGMENTS, _LEAST_SEGMENT)
+    def __init__(self, size: int, *, whole: bool = False) -> None:
+        self._bets, self._whole = shares(size), whole
+        block = _block(size)
+        self._longest = -(-max(size // _SEGMENTS, _LEAST_SEGMENT) // block) * block
         self._left, self._spent, self._kept = size, 0.0, 0.0
         self._rows, self._found, self._drops = 0, 0.0, False
         # For each different y of a segment: y, how often it occurs, the number of the segment.
@@ -76,36 +81,57 @@ class Wager:
         """
         if not above.size:
             return
-        kept = np.ones(above.size) if part is None else part
-        left = self._left - np.arange(above.size)
-        slopes = 1 + (self._kept + np.cumsum(kept) - kept) / left
-        spent = (self._spent + np.cumsum(above) - above) / left
+        # Slopes and what was spent never fall. So the last slope of a block and what was spent before it limit a row.
+        block = _block(self._left)
+        first = np.arange(0, above.size, block)
+        last = np.minimum(first + block, above.size) - 1
+        slopes = 1 + (self._kept + (last if part is None else np.cumsum(part)[last] - part[last])) / (self._left - last)
+        spent = (self._spent + np.cumsum(above)[first] - above[first]) / (self._left - first)
         before = max(self._found, self.sure())
         self._left -= above.size
         self._rows += above.size
-        self._kept += float(kept.sum())
+        self._kept += float(above.size if part is None else part.sum())
         self._spent += float(above.sum())
         highest = 1.5 * self._spent / self._kept if self._kept else 1.0
-        self._add_worths(slopes, spent, np.linspace(before, max(highest, before), _PLACES))
-        self._add_values(above, kept)
+        self._add_worths(slopes, spent, np.linspace(before, max(highest, before), _PLACES), self._longest // block)
+        self._add_values(above, part)
 
-    def _add_worths(self, slopes: Floats, spent: Floats, places: Floats) -> None:
-        worths = np.array([self._greatest(slopes * place - spent) for place in places]).T
+    def _add_worths(self, slopes: Floats, spent: Floats, places: Floats, blocks: int) -> None:
+        """Add limits of what rows are worth, of so many blocks a segment."""
+        starts = np.arange(0, slopes.size, blocks)
+        worths = np.array([np.maximum.reduceat(slopes * place - spent, starts) for place in places]).T
         count, width = len(worths), float(places[-1] - places[0])
         self._worths = np.concatenate([self._worths, worths.ravel()])
         self._first = np.concatenate([self._first, np.full(count, places[0])])
         self._last = np.concatenate([self._last, np.full(count, places[-1])])
         self._steps = np.concatenate([self._steps, np.full(count, (_PLACES - 1) / width if width > 0 else 0.0)])
         self._rows_of_worths = np.arange(self._first.size) * _PLACES
-        self._slopes = np.concatenate([self._slopes, self._greatest(slopes)])
+        self._slopes = np.concatenate([self._slopes, np.maximum.reduceat(slopes, starts)])
 
-    def _add_values(self, above: Floats, kept: Floats) -> None:
-        first = self._dropped.size
+    def _add_values(self, above: Floats, part: Floats | None) -> None:
+        before = self._dropped.size
         segment = np.arange(above.size) // self._longest
-        self._dropped = np.concatenate([self._dropped, np.bincount(segment, 1 - kept)])
-        self._drops |= bool(self._dropped[first:].any())
-        values, segment = above[kept > 0], segment[kept > 0]
-        if segment.size and segment[-1] == segment[0]:
+        dropped = np.zeros(int(segment[-1]) + 1) if part is None else np.bincount(segment, 1 - part)
+        self._dropped = np.concatenate([self._dropped, dropped])
+        self._drops |= bool(dropped.any())
+        values = above
+        if part is not None:
+            values, segment = above[part > 0], segment[part > 0]
+        values, counts, segment = self._counted(values, segment)
+        self._values = np.concatenate([self._values, values])
+        self._counts = np.concatenate([self._counts, counts])
+        self._segment = np.concatenate([self._segment, segment + before])
+
+    def _counted(self, values: Floats, segment: Places) -> tuple[Floats, Floats, Places]:
+        """Each different value of each segment, how often it occurs, and its segment."""
+        if not values.size:
+            return values, values, segment
+        width = int(values.max()) + 1 if self._whole else 0
+        if self._whole and width * (int(segment[-1]) + 1) <= 4 * values.size + _MOST_VALUES:
+            found = np.bincount(segment * width + values.astype(np.int64))
+            number = np.flatnonzero(found)
+            return (number % width).astype(np.float64), found[number].astype(np.float64), number // width
+        if segment[-1] == segment[0]:
             values = np.sort(values)
         else:
             order = np.lexsort((values, segment))
@@ -114,13 +140,7 @@ class Wager:
         if starts.size > _MOST_VALUES:  # smaller ones win less; so nothing is refuted that would not be
             values = np.asarray((values.view(np.int64) & _LEADING_BITS).view(np.float64))
             starts = _first_of_each(values, segment)
-        self._values = np.concatenate([self._values, values[starts]])
-        self._counts = np.concatenate([self._counts, np.diff(np.append(starts, values.size)).astype(np.float64)])
-        self._segment = np.concatenate([self._segment, segment[starts] + first])
-
-    def _greatest(self, rows: Floats) -> Floats:
-        """The greatest number of each segment."""
-        return np.asarray(np.maximum.reduceat(rows, np.arange(0, rows.size, self._longest)))
+        return values[starts], np.diff(np.append(starts, values.size)).astype(np.float64), segment[starts]
 
     def sure(self) -> float:
         """Return what u is at least, whatever the rows not yet read are."""
@@ -134,10 +154,52 @@ class Wager:
         """
         low = max(self._found, self.sure())
         if self._kept and self._rows:
-            self._target = math.log(self._bets.size / delta) + _MARGIN
+            self._aim_at(delta)
             low = self._search(low, self._spent / self._kept)
         self._found = max(float(low) * (1 - 4 * EPSILON * (self._rows + 8)), 0.0)
         return self._found
+
+    def refutes(self, u: float, delta: float) -> bool:
+        """Tell whether u is refuted, which takes a few looks at the rows where `limit` takes dozens.
+
+        What was refuted stays a limit: `limit` never returns less.
+
+        Args:
+            u: a number.
+            delta: the probability that the truth is ever refuted, at most.
+
+        Examples:
+            >>> wager = Wager(100_000)
+            >>> wager.add(np.array([0.0, 1.0] * 500))
+            >>> wager.refutes(0.44, 0.05), wager.refutes(0.46, 0.05), round(wager.found, 2)
+            (True, False, 0.44)
+
+        """
+        if u > self.found and self._kept and self._rows:
+            self._aim_at(delta)
+            gain = self._gains_at(u)
+            if gain is None or self._wins(gain, self._nearest_bet(u, self._spent / self._kept)):
+                self._found = max(self._found, u * (1 - 4 * EPSILON * (self._rows + 8)))
+        return u * (1 - 4 * EPSILON * (self._rows + 8)) <= self.found
+
+    @property
+    def found(self) -> float:
+        """What u is at least, as far as somebody has looked."""
+        return max(self._found, self.sure() * (1 - 4 * EPSILON * (self._rows + 8)))
+
+    def _aim_at(self, delta: float) -> None:
+        self._target = math.log(self._bets.size / delta) + _MARGIN
+
+    def _wins(self, gain: Callable[[int], float], bet: int) -> bool:
+        """Climb from a bet to better ones, as far as one wins enough."""
+        best = gain(bet)
+        for step in (1, -1):
+            moved, at = False, bet
+            while best < 0 and 0 <= at + step < self._bets.size and (other := gain(at + step)) > best:
+                at, best, moved = at + step, other, True
+            if moved or best >= 0:
+                break
+        return best >= 0
 
     def _worth(self, u: float) -> Floats:
         """For each segment the most that a row of it is worth, if u is right."""
@@ -152,13 +214,22 @@ class Wager:
 
     def _gain(self, u: float, bet: int) -> float:
         """By how much the logarithm of the wealth of a bet is over what refutes u."""
-        worth, share = self._worth(u), self._bets[bet]
+        gain = self._gains_at(u)
+        return math.inf if gain is None else gain(bet)
+
+    def _gains_at(self, u: float) -> Callable[[int], float] | None:
+        """Return what gives that of each bet; None: u is refuted for sure."""
+        worth = self._worth(u)
         if worth.min() <= 0:
-            return math.inf
-        won = np.log1p(share * (self._values / worth[self._segment] - 1))
-        gain = float(np.dot(self._counts, won)) - self._target
-        if self._drops:
-            gain += float(np.dot(self._dropped, np.log1p(share * (u / worth - 1))))
+            return None
+        won = self._values / worth[self._segment] - 1
+        lost = u / worth - 1 if self._drops else None
+
+        def gain(bet: int) -> float:
+            share = self._bets[bet]
+            found = float(np.dot(self._counts, np.log1p(share * won))) - self._target
+            return found if lost is None else found + float(np.dot(self._dropped, np.log1p(share * lost)))
+
         return gain
 
     def _search(self, low: float, high: float) -> float:
@@ -189,10 +260,13 @@ class Wager:
 
     def _best_bet(self, u: float, bet: int) -> int:
         """Climb from a bet to the one that wins most; the wealth's logarithm is concave in the share."""
-        gain = self._gain(u, bet)
+        gain_of = self._gains_at(u)
+        if gain_of is None:
+            return bet
+        gain = gain_of(bet)
         for step in (1, -1):
             moved = False
-            while 0 <= bet + step < self._bets.size and (other := self._gain(u, bet + step)) > gain:
+            while 0 <= bet + step < self._bets.size and (other := gain_of(bet + step)) > gain:
                 bet, gain, moved = bet + step, other, True
             if moved:
                 break
@@ -216,7 +290,12 @@ class Wager:
         return float(np.dot(self._counts, squares)) / max(float(self._counts.sum()), 1.0)
 
 
-def _first_of_each(values: Floats, segment: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _block(left: int) -> int:
+    """How many rows are looked at together: a power of two."""
+    return 1 << max(left.bit_length() - _BLOCKS, 0)
+
+
+def _first_of_each(values: Floats, segment: Places) -> Places:
     """Where each different value of a segment begins; both are in order."""
     new = np.ones(values.size, np.bool_)
     new[1:] = (values[1:] != values[:-1]) | (segment[1:] != segment[:-1])

@@ -17,10 +17,10 @@ from forward_lineage.approximate.matching.distance_tests import Counts
 from forward_lineage.approximate.scramble import BLOCK, Places
 
 Truths = npt.NDArray[np.bool_]
-Holds = Callable[[Places], Truths | None]
+Holds = Callable[[Places | slice], Truths | None]
 #: So many blocks are looked at at once: at first, and at most.
 _LOOKAHEAD = (16, 1_024)
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,7 @@ class Candidates:
         count: how many candidates there are.
         bars: how many bars there are.
         holds: tells for positions whether a condition holds that no index knows; None: it holds for all.
+        left_out: whether there are rows of none.
 
     """
 
@@ -41,6 +42,27 @@ class Candidates:
     count: int
     bars: int
     holds: Holds
+    left_out: bool = True
+
+    def all_of(self, candidate: int) -> Places:
+        """Return the positions of all rows of a candidate for which the condition holds, ascending."""
+        mine = np.flatnonzero(self.candidate == candidate)
+        holds = self.holds(mine)
+        return mine if holds is None else mine[holds]
+
+    def counts(self) -> Counts:
+        """Return the histograms of all rows, counted in order, shape (candidates, bars)."""
+        found = np.zeros(self.count * self.bars, np.int64)
+        for first in range(0, self.candidate.size, _AT_ONCE):
+            last = min(first + _AT_ONCE, self.candidate.size)
+            candidate, bar = self.candidate[first:last], self.bar[first:last]
+            kept = self.holds(slice(first, last))
+            if self.left_out:
+                kept = candidate >= 0 if kept is None else kept & (candidate >= 0)
+            if kept is not None:
+                candidate, bar = candidate[kept], bar[kept]
+            found += np.bincount(candidate * np.intp(self.bars) + bar, minlength=found.size)
+        return found.reshape(self.count, self.bars)
 
 
 @dataclass(eq=False)
@@ -52,6 +74,7 @@ class BlockReader:
         order: in which rows come.
         block: how many rows a block has.
         stopped: tells whether to stop reading.
+        whole: whether all rows were read.
 
     """
 
@@ -59,6 +82,7 @@ class BlockReader:
     order: ScrambleOrder | DrawnOrder
     stopped: Callable[[], bool]
     block: int = BLOCK
+    whole: bool = field(default=False, init=False)
     positions: Places = field(init=False)
     read: Truths = field(init=False)
     kept: Truths = field(init=False)
@@ -69,15 +93,17 @@ class BlockReader:
         total = self.rows.candidate.size
         self.positions = np.empty(total, np.uint32 if total < 1 << 32 else np.int64)
         self.read, self.kept = np.zeros(total, np.bool_), np.zeros(total, np.bool_)
-        there = self.rows.candidate[self.rows.candidate >= 0]
-        self.size = np.bincount(there, minlength=self.rows.count)
+        self.size = np.zeros(self.rows.count, np.int64)
+        for first in range(0, total, _AT_ONCE):
+            mine = self.rows.candidate[first : first + _AT_ONCE]
+            self.size += np.bincount(mine[mine >= 0] if self.rows.left_out else mine, minlength=self.rows.count)
         self.touched = np.zeros(self.rows.count, np.int64)
         self._drawn, self._at, self._ahead = 0, 0, _LOOKAHEAD[0]
 
     @property
     def rows_read(self) -> int:
         """How many rows were read."""
-        return int(np.count_nonzero(self.read))
+        return self.read.size if self.whole else int(np.count_nonzero(self.read))
 
     def first(self, count: int) -> Counts:
         """Read the first rows, of whatever candidate; returns them by candidate and bar."""
@@ -108,20 +134,19 @@ class BlockReader:
             found += taken
         return found
 
-    def rest(self) -> Counts:
-        """Read all rows that were not read yet; returns them by candidate and bar."""
-        self._draw(self.positions.size)
-        found = np.zeros((self.rows.count, self.rows.bars), np.int64)
-        for first in range(0, self._drawn, _AT_ONCE):
-            if not self.stopped():
-                found += self._take(np.arange(first, min(first + _AT_ONCE, self._drawn)))
-        return found
+    def all(self) -> Counts:
+        """Read all rows, in the order of the scramble, which takes less than in any other; returns them all."""
+        self.whole, self.touched = True, self.size.copy()
+        return self.rows.counts()
 
     def first_of(self, candidate: int, count: int) -> Places:
         """Read the first rows of a candidate for which the condition holds; returns their positions.
 
-        Which these are does not depend on what was read before. Once it is stopped, they are those that were read.
+        All are returned once all rows were read. Else, which these are does not depend on what was read before. Once it
+        is stopped, they are those that were read.
         """
+        if self.whole:
+            return self.rows.all_of(candidate)
         done, kept, slots = 0, 0, []
         while kept < count and (done < self._drawn or self._drawn < self.positions.size):
             stopped = self.stopped()

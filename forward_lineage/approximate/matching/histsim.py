@@ -13,8 +13,10 @@ number is settled: it does not matter who is chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +38,7 @@ from forward_lineage.approximate.matching.distance_tests import (
 #: Tables with so many rows are read whole, where rounds would take longer.
 ADD_UP_FROM = 1 << 20
 Tell = Callable[[str], None]
+_Made = tuple[Sequence[Counts], Sequence[Callable[[], Any]], Sequence[bool]]
 _PILOT = 4  # so many times the rows that show a candidate with the least share for sure
 _PART = 20  # the pilot is this part of all rows at most
 _GROWTH = 2  # a candidate's rows of a round: at most so many times those seen before
@@ -71,7 +74,8 @@ class Match:
 
     Attributes:
         chosen: the candidates, the closest first.
-        rows: for each the positions that its histogram is made of.
+        counts: of each the histogram.
+        rows: gives the positions that the histogram of each is made of.
         whole: for each whether these are all of its rows.
         left: how many candidates were not pruned.
         rounds: how many tests there were.
@@ -80,7 +84,8 @@ class Match:
     """
 
     chosen: list[int]
-    rows: list[Counts]
+    counts: list[Counts]
+    rows: list[Callable[[], Counts]]
     whole: list[bool]
     left: int
     rounds: int
@@ -108,13 +113,28 @@ class HistSim:
         left = self._prune()
         sure = self._separate(left) if np.count_nonzero(left) > self._wanted.k else True
         chosen = self._guess(left)
-        rows, whole, enough = self._reconstruct(chosen, int(np.count_nonzero(left)))
-        far = [distance(self._histogram(each), self._wanted.target) for each in rows]
-        there = [place for place in range(len(chosen)) if rows[place].size]  # a condition may leave nothing
+        if self._reader.whole:
+            counts = [self._seen[each] for each in chosen]
+            rows = [partial(self._reader.rows.all_of, each) for each in chosen]
+            return self._match(left, chosen, (counts, rows, [True] * len(chosen)), certified=True)
+        found, whole, enough = self._reconstruct(chosen, int(np.count_nonzero(left)))
+        made = [self._histogram(each) for each in found], [partial(np.copy, each) for each in found], whole
+        return self._match(left, chosen, made, certified=sure and enough)
+
+    def _match(self, left: Truths, chosen: list[int], made: _Made, *, certified: bool) -> Match:
+        counts, rows, whole = made
+        far = [distance(each, self._wanted.target) for each in counts]
+        there = [place for place in range(len(chosen)) if counts[place].any()]  # a condition may leave nothing
         order = sorted(there, key=lambda place: (far[place], chosen[place]))
-        count = int(np.count_nonzero(left))
-        ordered = [chosen[each] for each in order], [rows[each] for each in order], [whole[each] for each in order]
-        return Match(*ordered, count, self._rounds, sure and enough)
+        return Match(
+            [chosen[each] for each in order],
+            [counts[each] for each in order],
+            [rows[each] for each in order],
+            [whole[each] for each in order],
+            int(np.count_nonzero(left)),
+            self._rounds,
+            certified,
+        )
 
     def _histogram(self, positions: Counts) -> Counts:
         return np.bincount(self._reader.rows.bar[positions], minlength=self._reader.rows.bars)
@@ -156,8 +176,8 @@ class HistSim:
             if not needs.any():  # all of them were read whole
                 return True
             if self._is_long(int(needs.sum())):
-                self._seen += self._reader.rest()
-                return not self._reader.stopped()
+                self._seen = self._reader.all()
+                return True
             if (needs > most).any():  # nothing could be certain after this round: look who is where
                 self._seen += self._reader.fill(self._spread(places, np.where(needs > most, most, 0)))
                 continue

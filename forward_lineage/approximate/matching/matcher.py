@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,6 @@ import pyarrow as pa
 from forward_lineage.approximate.answer import blocks_of
 from forward_lineage.approximate.asked_values import is_number
 from forward_lineage.approximate.drawing import DrawnOrder, ScrambleOrder
-from forward_lineage.approximate.group_rows import Selection, selection
 from forward_lineage.approximate.matching.block_reading import BlockReader, Candidates
 from forward_lineage.approximate.matching.distance_tests import Counts, Floats, distance
 from forward_lineage.approximate.matching.histsim import HistSim, Tell, Wanted
@@ -21,6 +20,7 @@ from forward_lineage.approximate.matching.matches import Matches
 from forward_lineage.approximate.matching.targets import Target, place_of, target_like, target_of
 from forward_lineage.approximate.rounds import interruptible
 from forward_lineage.approximate.scramble import Places, Scramble
+from forward_lineage.approximate.selection import Selection, Truths, selection
 from udafs.errors import BadArgumentError
 
 _MOST_CELLS = 1 << 24
@@ -107,27 +107,29 @@ def matched(
             )
     chosen = selection(scramble, asked.where)
     values, rows, bars = _candidates(scramble, asked, chosen)
-    own = _rows_like(scramble, chosen, rows, asked, values)
+    own = _rows_like(rows, asked, values)
     if own is None:
         target, strange = target_of(asked.target, bars)
     else:
         target, strange = target_like(np.bincount(rows.bar[own], minlength=len(bars)), asked.like), 0
-    rows = Candidates(rows.candidate, rows.bar, rows.count, len(bars) + strange, rows.holds)
+    rows = replace(rows, bars=len(bars) + strange)
     order = ScrambleOrder if scramble.begin_answer() else DrawnOrder
     with interruptible() as stop:
         reader = BlockReader(rows, order(scramble.rows), stop.is_set, block)
-        wanted = Wanted(target, asked.k, asked.error, 1 - asked.confidence, asked.least, chosen.rest is None)
+        wanted = Wanted(target, asked.k, asked.error, 1 - asked.confidence, asked.least, not chosen.tried)
         found = HistSim(reader, wanted, tell).run()
         interrupted = stop.is_set()
-    read = np.union1d(reader.positions[reader.read], own if own is not None else []).astype(np.int64)
+    read = np.arange(scramble.rows) if reader.whole else reader.positions[reader.read].astype(np.int64)
+    if own is not None and not reader.whole:
+        read = np.union1d(read, own).astype(np.int64)
     table = _Shown(asked.candidates, bars, target)
     shown = [
-        table.row(values[candidate], np.bincount(rows.bar[mine], minlength=rows.bars), whole=whole)
-        for candidate, mine, whole in zip(found.chosen, found.rows, found.whole, strict=True)
+        table.row(values[candidate], counts, whole=whole)
+        for candidate, counts, whole in zip(found.chosen, found.counts, found.whole, strict=True)
     ]
 
     def ids(row: int | None) -> npt.NDArray[np.int64]:
-        return scramble.base_ids[read if row is None else found.rows[row]].astype(np.int64)
+        return scramble.base_ids[read if row is None else found.rows[row]()].astype(np.int64)
 
     return Matches(
         shown,
@@ -137,7 +139,7 @@ def matched(
         found.left,
         found.rounds,
         int(read.size),
-        blocks_of([read]),
+        scramble.blocks if reader.whole else blocks_of([read]),
         interrupted,
         f"{read.size:,} of {scramble.rows:,} rows read",
         ids,
@@ -156,24 +158,26 @@ def _candidates(
         raise BadArgumentError(
             f"{len(values):,} candidates with {len(bars):,} bars each are too many", instead="Use a coarser histogram."
         )
-    candidate = codes.astype(np.int32)
+    candidate: Places = codes.astype(np.int32) if chosen.values else codes
     for column, kept in chosen.values.items():
         mine, named = scramble.codes(column)
         allowed = np.array([each in kept for each in named], np.bool_)
         candidate[~allowed[mine]] = -1
-    rows = Candidates(candidate, bar, len(values), len(bars), lambda positions: chosen.holds(scramble, positions))
+
+    def holds(positions: Places | slice) -> Truths | None:
+        if isinstance(positions, slice):
+            return chosen.holds_between(scramble, positions.start, positions.stop)
+        return chosen.holds(scramble, positions)
+
+    rows = Candidates(candidate, bar, len(values), len(bars), holds, left_out=bool(chosen.values))
     return values, rows, bars
 
 
-def _rows_like(
-    scramble: Scramble, chosen: Selection, rows: Candidates, asked: AskedMatch, values: Sequence[object]
-) -> Places | None:
+def _rows_like(rows: Candidates, asked: AskedMatch, values: Sequence[object]) -> Places | None:
     """The positions of all rows of the candidate that the target is like; None: it is given in numbers."""
     if asked.like is None:
         return None
-    mine = np.flatnonzero(rows.candidate == place_of(asked.like, values))
-    holds = chosen.holds(scramble, mine)
-    return mine if holds is None else mine[holds]
+    return rows.all_of(place_of(asked.like, values))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """The thesis' queries beside Spark, from files: ``python -m tests.bench.approximate.sizes [size] [folder]``.
 
 F1–F9, T1, T2, P1 and P2 at δ = 10⁻¹⁵, over generated Parquet of `size` times 121, 50 and 6 million rows (1), none of
-them twice. All is asked through `lineage`, as a user does. Spark and DuckDB give the exact answers from the same files,
+them twice. A folder that has the tables already is read, and kept; else they are made there, and deleted at the end.
+All is asked through `lineage`, as a user does. Spark and DuckDB give the exact answers from the same files,
 warm: the second time counts. Of each the clock and the processor's seconds are printed; with other programs beside,
 believe the latter. Spark has two cores, so at best its clock shows half of these. Rows are all of a group where adding
-them up takes less time; `queries` compares rows. The folder is deleted at the end. It ends with 1 where one
-is wrong.
+them up takes less time; `queries` compares rows. It ends with 1 where one is wrong.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class Timer:
 
 def main() -> int:
     size = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
-    folder = Path(tempfile.mkdtemp(prefix="sizes-", dir=sys.argv[2] if len(sys.argv) > 2 else None))
+    given = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    there = given if given is not None and all((given / name).is_dir() for name in ROWS) else None
+    folder = Path(tempfile.mkdtemp(prefix="sizes-", dir=given))
     builder = SparkSession.builder.master(f"local[{_CORES}]").config("spark.driver.memory", "2g")
     spark = (
         builder.config("spark.sql.shuffle.partitions", 4)
@@ -85,16 +87,16 @@ def main() -> int:
     )
     spark.sparkContext.setLogLevel("ERROR")
     try:
-        return _all(spark, size, folder)
+        return _all(spark, size, folder, there)
     finally:
         spark.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _all(spark: SparkSession, size: float, folder: Path) -> int:
+def _all(spark: SparkSession, size: float, folder: Path, there: Path | None) -> int:
     timer, wrong, done, faster, slower = Timer(spark), [], 0, 0, []
     for name in ROWS:
-        files = written(name, size, folder)
+        files = written(name, size, folder) if there is None else there / name
         spark.read.parquet(str(files)).createOrReplaceTempView(name)
         lineage = ForwardLineage(spark, home=folder / f"home-{name}")
         _, registered = timer.of(
@@ -116,7 +118,8 @@ def _all(spark: SparkSession, size: float, folder: Path) -> int:
             slower += [query] if times < 1 / 1.1 else []
             wrong += [] if right else [query]
         del of, lineage
-        shutil.rmtree(files)
+        if there is None:
+            shutil.rmtree(files)
     print(f"10 times as fast as Spark, by CPU over {_CORES} cores: {faster} of {done}")
     print(f"slower than 1.1 times Spark: {', '.join(slower) or 'none'}; wrong: {', '.join(wrong) or 'none'}")
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB in Python")

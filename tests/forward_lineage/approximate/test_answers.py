@@ -19,7 +19,7 @@ from forward_lineage.approximate.answer import ApproximateAnswer
 from forward_lineage.approximate.approximator import Asked
 from forward_lineage.approximate.bounds.interval import Interval
 from forward_lineage.approximate.drawing import DrawnOrder
-from forward_lineage.approximate.estimates import BOUNDERS, Sides
+from forward_lineage.approximate.estimates import BOTH, BOUNDERS, Ends
 from forward_lineage.approximate.stopping import Goals, GroupState
 from tests.forward_lineage.approximate.scrambled import ask, scramble
 from tests.tiers import every_day
@@ -179,23 +179,26 @@ def test_only_ends_that_decide_are_looked_at() -> None:
     known = (Interval(0.0, 9.0), Interval(0.0, 9.0))
     groups = [GroupState(9, False, True, estimates, known) for estimates in ((5.0, 5.0), (1.0, 1.0), (None, 3.0))]
     over, under = Threshold(0, ">", 3.0), Threshold(0, "<", 6.0)
-    low, high, both, none = (True, False), (False, True), (True, True), (False, False)
+    none: Ends = (None, None)
 
-    def sides(
-        shown: tuple[int, ...] = (), having: tuple[Threshold, ...] = (), order: Order | None = None
-    ) -> list[Sides]:
-        return [each[0] for each in Goals(shown, None, True, None, having, order).sides(groups)]
+    def ends(
+        shown: tuple[int, ...] = (),
+        having: tuple[Threshold, ...] = (),
+        order: Order | None = None,
+        error: float | None = None,
+    ) -> list[Ends]:
+        return [each[0] for each in Goals(shown, error, True, None, having, order).ends(groups)]
 
-    assert sides(having=(over,)) == [low, high, both]
-    assert sides(having=(over, under)) == [both, high, both]
-    assert sides(shown=(0,), having=(over,)) == [both] * 3
-    first = Goals((), None, True, None, (), Order(1, (), True, 1)).sides(groups)
-    assert [each[1] for each in first] == [low, high, high]
-    last = Goals((), None, True, None, (), Order(1, (), False, 1)).sides(groups)
-    assert [each[1] for each in last] == [low, high, low]
-    assert sides(order=Order(0, (), False, None)) == [both] * 3
-    assert sides(order=Order(1, (), False, 1)) == [none, none, both]
-    assert Goals((), None, True, None, (), None).sides([]) == []
+    assert ends(having=(over,)) == [(3.0, None), (None, 3.0), BOTH]
+    assert ends(having=(over, under)) == [(3.0, 6.0), (None, 3.0), BOTH]
+    assert ends(shown=(0,), having=(over,), error=0.1) == [BOTH] * 3
+    first = Goals((), None, True, None, (), Order(1, (), True, 1)).ends(groups)
+    assert [each[1] for each in first] == [(4.0, None), (None, 4.0), (None, 4.0)]
+    last = Goals((), None, True, None, (), Order(1, (), False, 1)).ends(groups)
+    assert [each[1] for each in last] == [(2.0, None), (None, 2.0), (2.0, None)]
+    assert ends(order=Order(0, (), False, None)) == [BOTH] * 3
+    assert ends(order=Order(1, (), False, 1)) == [none, none, BOTH]
+    assert Goals((), None, True, None, (), None).ends([]) == []
 
 
 def test_groups_are_in_order() -> None:
