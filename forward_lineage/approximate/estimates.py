@@ -19,7 +19,7 @@ from forward_lineage.approximate.bounds.means import mean_interval, mean_of_part
 from forward_lineage.approximate.bounds.moments import Floats, LowerLimit, Moments
 from forward_lineage.approximate.bounds.range_trim import range_trim
 from forward_lineage.approximate.bounds.sums import sum_of_part
-from forward_lineage.approximate.bounds.wager import Wager, shares
+from forward_lineage.approximate.bounds.wager import Wager
 
 BETTING = "betting"
 SETTLED: dict[str, LowerLimit] = {
@@ -36,8 +36,6 @@ NEAREST = math.inf
 Ends = tuple[float | None, float | None]
 """Of the lower and the upper end of an interval the number that it must not lie beyond; None: it does not matter."""
 BOTH: Ends = (NEAREST, NEAREST)
-#: Where between a number and the estimate an end is tried, and which part of what refutes must seem to be won.
-_TRIED = ((0.5, 1.3), (0.02, 0.3))
 
 
 @dataclass
@@ -228,31 +226,8 @@ class Estimator:
         if end is None or self._wagers is None:
             return -math.inf
         wager = self._wagers[side]
-        if end == NEAREST or self.aggregate.function != "AVG":
-            self._feed(side)
-            return wager.limit(self.delta / 2)
-        low, high = self._value_range()
-        beyond, seen = (end - low, self._seen() - low) if not side else (high - end, high - self._seen())
-        for part, odds in _TRIED:
-            u = beyond + part * (seen - beyond)
-            if seen > beyond and u > wager.found and self._likely(u, seen) >= odds:
-                self._feed(side)
-                if wager.refutes(u, self.delta / 2):
-                    break
-        return wager.found
-
-    def _seen(self) -> float:
-        """The mean of what was read."""
-        return self.series.total / self.series.count if self.series.count else math.nan
-
-    def _likely(self, u: float, seen: float) -> float:
-        """About which part of what refutes u was won, by the spread of the rows; it only says when to look."""
-        series = self.series
-        spread = max(series.squares / series.count - (series.total / series.count) ** 2, 0.0)
-        apart = seen - u
-        rate = apart * apart / 2 / (spread + apart * apart) if apart else 0.0
-        left = 1 - series.rows / self.size
-        return series.count * rate / max(left, 1e-9) / math.log(2 * shares(self.size).size / self.delta)
+        self._feed(side)  # the nearest end: to ask about the number alone takes more rows, and hardly less time
+        return wager.limit(self.delta / 2)
 
     def _feed(self, side: int) -> None:
         """Give a wager the rows that were read since it was asked."""
