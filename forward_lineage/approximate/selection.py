@@ -1,4 +1,4 @@
-"""What WHERE chooses of a scramble's rows: cells of an index, ranges of narrow columns, and the rest, row by row."""
+"""The rows that WHERE chooses of a scramble: cells of an index, ranges of narrow columns, and the rest, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a join does with the rows of both sides, for whoever reasons about a query: sketches, updates, explanations."""
+"""The rows that a join keeps of both sides, for whoever reasons about a query: sketches, updates, explanations."""
 
 from __future__ import annotations
 

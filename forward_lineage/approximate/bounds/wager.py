@@ -154,52 +154,10 @@ class Wager:
         """
         low = max(self._found, self.sure())
         if self._kept and self._rows:
-            self._aim_at(delta)
+            self._target = math.log(self._bets.size / delta) + _MARGIN
             low = self._search(low, self._spent / self._kept)
         self._found = max(float(low) * (1 - 4 * EPSILON * (self._rows + 8)), 0.0)
         return self._found
-
-    def refutes(self, u: float, delta: float) -> bool:
-        """Tell whether u is refuted, which takes a few looks at the rows where `limit` takes dozens.
-
-        What was refuted stays a limit: `limit` never returns less.
-
-        Args:
-            u: a number.
-            delta: the probability that the truth is ever refuted, at most.
-
-        Examples:
-            >>> wager = Wager(100_000)
-            >>> wager.add(np.array([0.0, 1.0] * 500))
-            >>> wager.refutes(0.44, 0.05), wager.refutes(0.46, 0.05), round(wager.found, 2)
-            (True, False, 0.44)
-
-        """
-        if u > self.found and self._kept and self._rows:
-            self._aim_at(delta)
-            gain = self._gains_at(u)
-            if gain is None or self._wins(gain, self._nearest_bet(u, self._spent / self._kept)):
-                self._found = max(self._found, u * (1 - 4 * EPSILON * (self._rows + 8)))
-        return u * (1 - 4 * EPSILON * (self._rows + 8)) <= self.found
-
-    @property
-    def found(self) -> float:
-        """What u is at least, as far as somebody has looked."""
-        return max(self._found, self.sure() * (1 - 4 * EPSILON * (self._rows + 8)))
-
-    def _aim_at(self, delta: float) -> None:
-        self._target = math.log(self._bets.size / delta) + _MARGIN
-
-    def _wins(self, gain: Callable[[int], float], bet: int) -> bool:
-        """Climb from a bet to better ones, as far as one wins enough."""
-        best = gain(bet)
-        for step in (1, -1):
-            moved, at = False, bet
-            while best < 0 and 0 <= at + step < self._bets.size and (other := gain(at + step)) > best:
-                at, best, moved = at + step, other, True
-            if moved or best >= 0:
-                break
-        return best >= 0
 
     def _worth(self, u: float) -> Floats:
         """For each segment the most that a row of it is worth, if u is right."""

@@ -8,7 +8,7 @@
     of rows that went:   the same FROM <rows as they were>
 
 An average is a sum and a count. A sum from which values are taken is NULL where no value is left, so it needs a count,
-too. What of these is not selected is *hidden*: it stands behind the columns of the result. `hidden_sums` keeps it.
+too. Those that are not selected are *hidden*: they stand behind the columns of the result. `hidden_sums` keeps them.
 
 Only whole numbers and decimals are added. Of floating point numbers the sum depends on the order, which is another one.
 """

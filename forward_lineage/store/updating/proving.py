@@ -82,7 +82,7 @@ class Prover:
         return traced
 
     def _check_deciding(self, inputs: Sequence[Input]) -> None:
-        """What rows that went decided is in no lineage, so probes have to find it."""
+        """Rows that went are in no lineage where they only decided, so probes have to find them."""
         for each in inputs:
             if each.only_decides and each.changes and each.changes.before and not self.inputs.keep_old_rows(inputs):
                 raise NotProvableError(f"{each.edge.name} only decides, and rows that went cannot be read any more")
