@@ -12,8 +12,10 @@ from forward_lineage.store.updating.hidden_sums import sums_of
 from forward_lineage.store.updating.replacement_rules import Keyed
 from forward_lineage.store.updating.replacing import Touched
 
-#: Seconds on one core of a laptop. Only the ratio of two sums of them counts.
+#: Seconds on one core of a laptop, by `tests.bench.updating_groups`. Only the ratio of two sums of them counts.
 STATEMENT, READ_ROW, WRITTEN_PAIR, COPIED_ROW = 0.3, 2e-7, 1e-6, 5e-8
+SMALL_SET, OF_LARGE_SET = 100, 0.2
+"""Ids up to which each takes as long, and which part of that each further one takes."""
 EQUAL = 0.05
 """Seconds that do not count: in part, numbers of rows stay, and less of what is made of them is behind."""
 
@@ -39,9 +41,10 @@ def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Co
     """Estimate both ways."""
     saved = touched.saved
     read = {edge.name.lower(): _rows(edge, tables, library) for edge in saved.inputs}
-    written = saved.rows + saved.pairs
-    full = STATEMENT + READ_ROW * sum(read.values()) + WRITTEN_PAIR * written
-    partly = COPIED_ROW * written + 2 * WRITTEN_PAIR * written * touched.share  # written, read and put together
+    writing = WRITTEN_PAIR * (saved.rows + _single(saved.rows, saved.pairs))
+    full = STATEMENT + READ_ROW * sum(read.values()) + writing
+    # What stays is copied; the rest is written, read and put together.
+    partly = COPIED_ROW * (saved.rows + saved.pairs) + 2 * writing * touched.share
     if isinstance(touched.how, Keyed):
         # Two statements: keys, and the rows with these. Both read everything; only these are joined and grouped.
         return Costs(full, partly + 2 * (STATEMENT + READ_ROW * sum(read.values())))
@@ -52,6 +55,12 @@ def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Co
         others = sum(read.values()) - read[each.probe.table] + came[each.probe.table]
         partly += STATEMENT + READ_ROW * others
     return Costs(full, partly)
+
+
+def _single(rows: int, pairs: int) -> float:
+    """As how many pairs of small sets the pairs of some rows count: large sets are written as stretches and bits."""
+    small = min(pairs, SMALL_SET * rows)
+    return small + OF_LARGE_SET * (pairs - small)
 
 
 def _sums_that_are_asked(touched: Touched, read: float) -> float:
