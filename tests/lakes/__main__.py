@@ -68,12 +68,13 @@ def _run(spark: SparkSession, root: Path, kind: str, seeds: range, steps: int) -
                 if step % 2 or step == steps - 1:
                     judge.look()
                     looked += 1
-        except Exception as error:  # noqa: BLE001 - whatever it is, the history is what explains it
+        except Exception as error:
             failed.append(seed)
             print(f"seed {seed}: {type(error).__name__}: {str(error)[:2000]}", *history.log, sep="\n    ", flush=True)
         spark.sql(f"DROP TABLE {history.name}")
     seconds = time.monotonic() - begun
-    print(f"{len(seeds)} histories, {made} steps, {looked} looks, {len(failed)} with differences: {failed}, {seconds:.0f} s")
+    what = f"{len(seeds)} histories, {made} steps, {looked} looks in {seconds:.0f} s"
+    print(f"{what}: {len(failed)} with differences {failed or ''}")
     return int(bool(failed))
 
 

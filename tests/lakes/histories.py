@@ -168,7 +168,10 @@ class History:
             self._run(f"INSERT INTO {self.name} REPLACE WHERE g = {group} {self._values(rows)}")
         else:
             frame = self.spark.sql(self._values(rows).replace("VALUES", "SELECT * FROM VALUES", 1))
-            kinds = [f"CAST({old} AS {kind}) AS {name}" for old, (name, kind) in zip(frame.columns, self.columns.items(), strict=True)]
+            kinds = [
+                f"CAST({old} AS {kind}) AS {name}"
+                for old, (name, kind) in zip(frame.columns, self.columns.items(), strict=True)
+            ]
             from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
             self.log.append(f"overwrite g = {group}")
@@ -273,7 +276,9 @@ class History:
     def _case(self, column: str, rows: dict[int, Row]) -> str:
         if column == "k":
             return "s.key"
-        when = " ".join(f"WHEN {key} THEN {'NULL' if row[column] is None else row[column]}" for key, row in rows.items())
+        when = " ".join(
+            f"WHEN {key} THEN {'NULL' if row[column] is None else row[column]}" for key, row in rows.items()
+        )
         return f"CASE s.key {when} END" if when else "NULL"
 
 
@@ -331,7 +336,8 @@ class Judge:
         since = self.history.chance.choice(sorted(self.seen))
         then, there = self.seen[since], self.seen[now]
         written = {
-            (there.ids[key], "written") for key, (_, number) in there.rows.items()
+            (there.ids[key], "written")
+            for key, (_, number) in there.rows.items()
             if key not in then.rows or then.rows[key][1] != number
         }
         gone = {(then.ids[key], "gone") for key in then.rows.keys() - there.rows.keys()}

@@ -131,12 +131,11 @@ def _check_rows(spark: SparkSession, manifest: Manifest, snapshot: Snapshot) -> 
             _check_written_ids(identified.selectExpr(f"{DICTIONARY_ID} AS id"), manifest, snapshot)
 
 
-def _check_types(
-    snapshot: Snapshot, found: tuple[tuple[str, str], ...], columns: tuple[tuple[str, str], ...]
-) -> None:
+def _check_types(snapshot: Snapshot, found: tuple[tuple[str, str], ...], columns: tuple[tuple[str, str], ...]) -> None:
     if odd := next(((a, b) for a, b in zip(found, columns, strict=True) if a != b), None):
         (_, read), (column, said) = odd
         raise other_reader(snapshot.what, f"has a column {column} of type {said}, as which Spark reads {read}")
+
 
 def _check_written_ids(ids: DataFrame, manifest: Manifest, snapshot: Snapshot) -> None:
     """Ids that writers wrote down for rows that they moved: in one pass over all ids, each is one row's."""

@@ -39,6 +39,16 @@ _NARROWER = {
     "bigint": ("int8", "int16", "int32"),
     "double": ("float", "int8", "int16", "int32"),
 }
+#: Types as Arrow writes them, and as Spark does. Times of Spark's first format have no zone in Arrow.
+_SPARK_KINDS = [
+    (re.compile(rf"\b{arrow}(?=[,>]|$)"), spark)
+    for arrow, spark in (
+        *(("int64", "bigint"), ("int32", "int"), ("int16", "smallint"), ("int8", "tinyint"), ("bool", "boolean")),
+        *((r"date32\[day\]", "date"), (r"timestamp\[us, tz=UTC\]", "timestamp"), (r"timestamp\[ns\]", "timestamp")),
+        *((r"timestamp\[us\]", "timestamp_ntz"), (r"decimal128\((\d+), (\d+)\)", r"decimal(\1,\2)")),
+    )
+]
+_INNER_NAME = re.compile(r"[^<>,:()]+:")
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 #: Characters of the rows that are gone, in the SQL of a query.
 _MOST_DELETED = 8 << 20
@@ -219,12 +229,14 @@ class _Shape:
         part: what is the same in all of them, deleted rows left out.
         types: of the columns that are read, in the file.
         has_deleted: whether rows of it are gone.
+        numbered: whether it has numbers of columns; Spark takes those of one file for those of all that it reads.
 
     """
 
     part: Part
     types: tuple[str | None, ...]
     has_deleted: bool
+    numbered: bool
 
 
 def _shape(snapshot: Snapshot, file: LiveFile, footer: _Footer) -> _Shape:
@@ -239,12 +251,25 @@ def _shape(snapshot: Snapshot, file: LiveFile, footer: _Footer) -> _Shape:
             continue
         if name != column.lower():
             renamed[column] = footer.names[name]
-        if _is_widened(kind, footer.types[name]) or len(snapshot.physical.get(column, ())) > 1:
+        # A column that is not computed keeps what the file says of it: numbers, which a file that is made of it lacks.
+        if _is_widened(kind, footer.types[name]) or column in snapshot.physical:
             _check_cast(snapshot, column, kind)
+            if not _is_widened(kind, footer.types[name]):
+                _check_mapped(snapshot, column, kind, footer.types[name])
             cast.append(column)
     row_id, row_changed = (_hidden(snapshot, file, footer, name) for name in (snapshot.row_id, snapshot.row_changed))
     part = Part(tuple(put_in.items()), row_id, row_changed, (), tuple(renamed.items()), tuple(cast))
-    return _Shape(part, tuple(types), bool(file.deleted))
+    numbered = any(number is not None for _, number in footer.ids.values())
+    return _Shape(part, tuple(types), bool(file.deleted), numbered)
+
+
+def _check_mapped(snapshot: Snapshot, column: str, kind: str, found: str) -> None:
+    """A column that is cast only to lose what the file says of it has its type there, but for names in it."""
+    spark = found.replace("list<", "array<")
+    for arrow, name in _SPARK_KINDS:
+        spark = arrow.sub(name, spark)
+    if _INNER_NAME.sub(":", spark) != _INNER_NAME.sub(":", kind):
+        raise other_reader(snapshot.what, f"has files in which {column} has another type")
 
 
 def _check_cast(snapshot: Snapshot, column: str, kind: str) -> None:
