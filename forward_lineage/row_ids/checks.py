@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, of_far, read_footers, stat_files
 from forward_lineage.row_ids.file_locations import described, files_of
-from forward_lineage.row_ids.formats.versions import check_version
+from forward_lineage.row_ids.formats.named_tables import current
+from forward_lineage.row_ids.formats.versions import check_version, table_of
 from forward_lineage.row_ids.formats.watching import check_logs
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
@@ -47,7 +48,8 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_copied_files(spark, manifest)
         return
     if manifest.provider.by_format:
-        check_version(manifest)
+        named = manifest.identity
+        check_version(manifest, table_of(manifest) if named is None else current(spark, named, manifest.name))
         _check_name(spark, manifest)
         return
     opened = _check_name(spark, manifest)
@@ -273,7 +275,7 @@ def _is_there(spark: SparkSession, name: str) -> bool:
 
 def _check_name(spark: SparkSession, manifest: Manifest) -> DataFrame | None:
     """Names that queries use must lead to the rows that got ids; returns the table, if it is one of Spark's."""
-    if manifest.view is not None:
+    if manifest.gives_name:
         if view_text(spark, manifest.name) != manifest.view:
             raise other_table(manifest, "the temporary view that registration made was dropped or replaced")
         return None

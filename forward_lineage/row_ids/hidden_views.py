@@ -61,10 +61,15 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
         ask(spark, "make view", name=ids, query=_with_ids(table, by_kernel), text=text)
         if not _reads_registered_files(spark, manifest, ids):  # what is wrong is said when a query is traced
             drop_hidden_views(spark, manifest)
+            if not manifest.gives_name or manifest.has_deleted_rows:
+                return
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(manifest.name)} AS {manifest.view}")
             return
         # Not from the view with the ids: a scan that was resolved with `_metadata` always fills it in.
-        ask(spark, "make view", name=rows, query=_rows_by_kernel(manifest), text=manifest.view)
+        query = _rows_that_are_left(table) if manifest.has_deleted_rows else _rows_by_kernel(manifest)
+        ask(spark, "make view", name=rows, query=query, text=manifest.view)
+        if not manifest.gives_name:
+            return
         name, query = quoted_name(manifest.name), f"SELECT * FROM {rows}"
         ask(spark, "make view", name=name, query=query, text=manifest.view)
 
@@ -105,7 +110,7 @@ def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseT
     rows, ids = _hidden_names(manifest)
     text = _with_ids(table)
     if view_text(spark, ids) != text:
-        if view_text(spark, manifest.name) != manifest.view:
+        if manifest.gives_name and view_text(spark, manifest.name) != manifest.view:
             return table
         with suppress(LineageError):  # the check before the query says it
             make_views(spark, manifest, table)
@@ -118,7 +123,8 @@ def views_asked_for(manifest: Manifest) -> tuple[str, ...]:
     """Return the views whose texts say whether a table is read as before; see `resolved`, and `checks`."""
     if manifest.view is None:
         return ()
-    return (manifest.name, *([] if manifest.provider is Provider.DICTIONARY else [_hidden_names(manifest)[1]]))
+    names = (manifest.name,) if manifest.gives_name else ()
+    return (*names, *([] if manifest.provider is Provider.DICTIONARY else [_hidden_names(manifest)[1]]))
 
 
 def drop_hidden_views(spark: SparkSession, manifest: Manifest) -> None:
@@ -128,7 +134,7 @@ def drop_hidden_views(spark: SparkSession, manifest: Manifest) -> None:
 
 
 def _hidden_names(manifest: Manifest) -> tuple[str, str]:
-    name = last_part(manifest.name)
+    name = last_part(manifest.name) if manifest.gives_name else manifest.identity
     return quoted(f"__dl_rows_{name}"), quoted(f"__dl_ids_{name}")
 
 
@@ -136,6 +142,11 @@ def _with_ids(table: BaseTable, read: Callable[[str], str] = str) -> str:
     """The text names the manifest, if ids depend on one: the view of another registration has another text."""
     columns = ", ".join(map(quoted, table.columns))
     return f"SELECT {columns}, {table.row_id} AS {_ROW_ID} FROM {read(table.identified or table.relation)}"
+
+
+def _rows_that_are_left(table: BaseTable) -> str:
+    """Where positions say which rows are gone, the manifest has to be asked for every row."""
+    return f"SELECT {', '.join(map(quoted, table.columns))} FROM {table.identified}"
 
 
 def _rows_by_kernel(manifest: Manifest) -> str:

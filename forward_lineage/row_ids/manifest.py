@@ -26,6 +26,8 @@ ANYWHERE = 3
 WITH_A_LOG = 4
 #: Of a table with a key that is a copy, or of whose rows hashes are kept: any of the formats before, but for that.
 WITH_OLD_ROWS = 5
+#: Of a table with a log whose files are not read row by row as they are: format 4, but for that.
+WITH_DELETED_ROWS = 6
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
@@ -81,13 +83,14 @@ class Manifest:
         relation: see `BaseTable`.
         row_id: see `BaseTable`.
         identified: see `BaseTable`.
-        view: SQL of the temporary view that gives the name to queries, when registering made one.
+        view: SQL of the temporary view that gives the name to queries, when registering made one. Of a table with a log
+            that a catalog knows by name, SQL of its rows as registered.
         key: the key columns, or the expression that is the row id. Of a table with a log its id, its place, and the
             version since which its ids are known to have been kept.
         order_by: the order of a materialised copy.
         source: where the rows came from: {"path": …}, {"table": …} or {"dataframe": …}, and the format with its
             options, secrets among them by reference (`row_ids/secrets.py`).
-        identity: for a table of Spark's own catalog, its full name; two tables may answer to one name after `USE`.
+        identity: for a table of one of Spark's catalogs, its full name; two tables may answer to one name after `USE`.
         files: the files that a query reads or whose rows the ids were made from.
         next_id: the first id that was never given to a row.
         retired: ranges [first, end) of ids whose rows are gone; they are never given again.
@@ -169,7 +172,9 @@ class Manifest:
     @property
     def _format(self) -> int:
         if self.provider.by_format:
-            return WITH_A_LOG
+            plain = bool(self.files) and self.identity is None
+            later = any(part.keys() & {"renamed", "cast", "deleted"} for part in self.source["parts"])
+            return WITH_A_LOG if plain and not later else WITH_DELETED_ROWS
         made_from = (file["path"] for file in self.source.get("files", ()))
         of_anything = self.provider is Provider.COPY  # as it always was
         if self.source.keys() & {"copied", "hashes"}:
@@ -234,6 +239,16 @@ class Manifest:
     def hash_files(self) -> tuple[DataFile, ...]:
         """Return the files with a hash for each row, if these are kept."""
         return _files_in(self.source.get("hashes", {}))
+
+    @property
+    def gives_name(self) -> bool:
+        """Whether registering gives queries the name, as that of a temporary view; else a catalog has it."""
+        return self.view is not None and not (self.provider.by_format and self.identity is not None)
+
+    @property
+    def has_deleted_rows(self) -> bool:
+        """Whether files have rows that the table has not any more."""
+        return self.provider.by_format and any("deleted" in part for part in self.source["parts"])
 
     @property
     def can_be_copied_again(self) -> bool:

@@ -20,6 +20,7 @@ from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import DataFile, with_offsets
 from forward_lineage.row_ids.file_locations import as_list, source_of
 from forward_lineage.row_ids.formats import provider
+from forward_lineage.row_ids.formats.named_tables import by_name, current
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
 from forward_lineage.row_ids.hidden_views import drop_hidden_views, make_name, make_views
 from forward_lineage.row_ids.manifest import Manifest, Provider
@@ -70,7 +71,10 @@ class Registrar:
         if path is not None and not is_remote(self.spark):
             refuse_other_formats(name, as_list(path))
         place = None if path is None else source_of(self.spark, path)
-        if place is not None and (table := self._with_a_log(request, place)) is not None:
+        table = None if place is None else self._with_a_log(request, place)
+        if place is None and key is None and request.row_id is None:
+            table = by_name(self.spark, name)
+        if table is not None:
             return self._by_format(name, table, trusted=request.trusted)
         if request.row_id is not None:
             by_expression = keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted)
@@ -101,8 +105,11 @@ class Registrar:
             case Provider.DICTIONARY:
                 return self._dictionary(name, list(manifest.key), trusted)
             case Provider.DELTA | Provider.ICEBERG:
-                check_kept(manifest, table_of(manifest))
-                return self._by_format(name, table_of(manifest), trusted=trusted)
+                table = table_of(manifest)
+                if manifest.identity is not None:
+                    table = current(self.spark, manifest.identity, name)
+                check_kept(manifest, table)
+                return self._by_format(name, table, trusted=trusted)
         check_unchanged(self.spark, manifest)
         return manifest
 
@@ -168,13 +175,15 @@ class Registrar:
             of_result=manifest.provider is Provider.RESULT,
         )
         self.registrations.clear_granules(manifest.name)
-        if manifest.view is not None and view_text(self.spark, manifest.name) == manifest.view:
+        if manifest.view is not None and not manifest.gives_name:
+            drop_hidden_views(self.spark, manifest)
+        elif manifest.view is not None and view_text(self.spark, manifest.name) == manifest.view:
             self.spark.catalog.dropTempView(last_part(manifest.name))
             drop_hidden_views(self.spark, manifest)
 
     def restore_view(self, manifest: Manifest) -> None:
         """Give the session the name of a table that an earlier session registered, unless the name is in use."""
-        if manifest.view is None or view_text(self.spark, manifest.name) == manifest.view:
+        if not manifest.gives_name or view_text(self.spark, manifest.name) == manifest.view:
             return
         if not self.spark.catalog.tableExists(quoted_name(manifest.name)) and _readable(manifest):
             with suppress(LineageError):  # what is wrong with its files is said when it is queried
@@ -399,4 +408,6 @@ def _aliases(manifest: Manifest) -> list[str]:
     if manifest.identity is None:
         return []
     parts = split_name(manifest.identity, keep_case=True)
+    if parts[0].lower() != "spark_catalog":  # after USE, a name without the catalog means another table
+        return [joined(parts)]
     return [joined(parts[-2:]), joined(parts)]

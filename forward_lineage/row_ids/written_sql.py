@@ -16,11 +16,15 @@ from forward_lineage.row_ids.file_locations import relation_of
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
 from forward_lineage.spark.names import data_source, data_sources, glob_literal, quoted, quoted_name, string_literal
 from forward_lineage.storage.fields import text
+from rewrites.lineage_functions import DL_CONTAINS
+from udafs.lineage_set import LineageSet
 
 ROW_ID = f"dl_row_id({THIS_MANIFEST}, _metadata)"
 #: The column that a dictionary's ids are in; earlier releases had another name for it.
 DICTIONARY_ID = "__dl_row_id"
 _DICTIONARY_IDS = (DICTIONARY_ID, "__row_id")
+_LATER = {"renamed", "cast", "deleted"}  # of a part, since format 6
+_HEX = re.compile(r"(?:[0-9a-f]{2})*")
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|\w+|\s+|--|/\*|.", re.DOTALL)
 _PLAIN = re.compile(r"`(\w+)`")
 #: Types that can stand in CAST, whatever they are made of: nothing in them ends it.
@@ -59,6 +63,9 @@ class Part:
 
     Attributes:
         put_in: columns that they have not, each with its value, as text; None is NULL.
+        renamed: columns that they have under another name, and which.
+        cast: columns that have another type in them, all values of which the column's type has, too.
+        deleted: rows that the table has not any more, by the ids of their positions: bytes of a set, hexadecimal.
         row_id: their column in which some rows have an id of their own; None: none has.
         row_changed: their column that says when rows were changed, of those that were moved; None: no such.
         files: their places in the manifest's list.
@@ -69,10 +76,16 @@ class Part:
     row_id: str | None = None
     row_changed: str | None = None
     files: tuple[int, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    cast: tuple[str, ...] = ()
+    deleted: str = ""
 
     def to_data(self) -> dict[str, Any]:
-        """Return it as a manifest's source has it."""
-        return {**vars(self), "put_in": dict(self.put_in), "files": list(self.files)}
+        """Return it as a manifest's source has it; what came later is there only if it says something."""
+        later = {"renamed": dict(self.renamed), "cast": list(self.cast), "deleted": self.deleted}
+        data = {key: value for key, value in vars(self).items() if key not in later}
+        said = {key: value for key, value in later.items() if value}
+        return {**data, "put_in": dict(self.put_in), "files": list(self.files), **said}
 
     @classmethod
     def of_data(cls, data: Any) -> Part:
@@ -82,21 +95,48 @@ class Part:
             ValueError: it cannot be.
 
         """
-        if not isinstance(data, dict) or data.keys() != {"put_in", "row_id", "row_changed", "files"}:
+        if not isinstance(data, dict) or data.keys() - _LATER != {"put_in", "row_id", "row_changed", "files"}:
             raise ValueError("parts")
         put_in = {text(column): value if value is None else text(value) for column, value in data["put_in"].items()}
         if not all(type(at) is int and at >= 0 for at in data["files"]):
             raise ValueError("parts")
         row_id, row_changed = (data[key] if data[key] is None else text(data[key]) for key in ("row_id", "row_changed"))
-        return cls(tuple(put_in.items()), row_id, row_changed, tuple(data["files"]))
+        renamed = {text(column): text(name) for column, name in data.get("renamed", {}).items()}
+        cast, deleted = tuple(map(text, data.get("cast", ()))), text(data.get("deleted", ""))
+        if not _HEX.fullmatch(deleted):
+            raise ValueError("deleted rows")
+        return cls(
+            tuple(put_in.items()), row_id, row_changed, tuple(data["files"]), tuple(renamed.items()), cast, deleted
+        )
+
+    def deleted_ids(self) -> LineageSet:
+        """Return the ids of the positions whose rows the table has not any more."""
+        return LineageSet.from_bytes(bytes.fromhex(self.deleted)) if self.deleted else LineageSet()
+
+    def column(self, name: str, kind: str) -> str:
+        """Write a column of the table as an expression over the files.
+
+        Args:
+            name: the column's.
+            kind: its Spark type.
+
+        """
+        put_in, renamed = dict(self.put_in), dict(self.renamed)
+        if name in put_in:
+            return _value(put_in[name], kind, name)
+        found = quoted(renamed.get(name, name))
+        if name in self.cast:
+            return f"CAST({found} AS {kind}) AS {quoted(name)}"
+        return f"{found} AS {quoted(name)}" if name in renamed else found
 
     def id_of_row(self) -> str:
         """Write the id of a row as an expression over the files."""
         return f"coalesce({quoted(self.row_id)}, {ROW_ID})" if self.row_id is not None else ROW_ID
 
     def relation(self, files: Sequence[str]) -> str:
-        """Write its files, or some of them, as what stands after FROM."""
-        return data_sources("parquet", [glob_literal(path) for path in files])
+        """Write its files, or some of them, as what stands after FROM, without the rows that are gone."""
+        found = data_sources("parquet", [glob_literal(path) for path in files])
+        return f"{found} WHERE NOT {DL_CONTAINS}(X'{self.deleted}', {ROW_ID})" if self.deleted else found
 
 
 def rows_of_parts(
@@ -111,10 +151,12 @@ def rows_of_parts(
         row_id: what the ids are called; None: without.
 
     """
+    if not parts:  # no row is there
+        ids = [] if row_id is None else [f"CAST(NULL AS BIGINT) AS {row_id}"]
+        return f"SELECT {', '.join([*(_value(None, kind, name) for name, kind in columns), *ids])} WHERE false"
     queries = []
     for part in parts:
-        put_in = dict(part.put_in)
-        listed = [_value(put_in[name], kind, name) if name in put_in else quoted(name) for name, kind in columns]
+        listed = [part.column(name, kind) for name, kind in columns]
         if row_id is not None:
             listed.append(f"{part.id_of_row()} AS {row_id}")
         queries.append(f"SELECT {', '.join(listed)} FROM {part.relation([files[at] for at in part.files])}")
@@ -160,8 +202,8 @@ def _check_parts(manifest: Manifest) -> None:
     parts = [Part.of_data(each) for each in manifest.source["parts"]]
     if sorted(at for part in parts for at in part.files) != list(range(len(manifest.files))):
         raise ValueError("parts")
-    put_in = {column for part in parts for column, _ in part.put_in}
-    if not all(can_be_cast(kind) for column, kind in manifest.columns if column in put_in):
+    written = {column for part in parts for column in (*dict(part.put_in), *part.cast)}
+    if not all(can_be_cast(kind) for column, kind in manifest.columns if column in written or not parts):
         raise ValueError("a type")
     files = [file.path for file in manifest.files]
     with_ids = rows_of_parts(manifest.columns, files, parts, row_id=DICTIONARY_ID)
@@ -173,7 +215,7 @@ def _check_parts(manifest: Manifest) -> None:
 def _relation(manifest: Manifest) -> str:
     """The text after FROM: files that have no other name, or a table of Spark's."""
     if manifest.provider.by_format:
-        return quoted_name(manifest.name)
+        return manifest.identity or quoted_name(manifest.name)
     if manifest.provider is Provider.DICTIONARY and "copied" in manifest.source:
         return data_source("parquet", manifest.source["copied"]["data"])
     place = manifest.source.get("data" if manifest.provider is Provider.COPY else "path")

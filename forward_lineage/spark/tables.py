@@ -139,12 +139,18 @@ def fingerprint(frame: DataFrame) -> str:
     return hashlib.sha256(canonical(definition).encode()).hexdigest()[:16]
 
 
+def described(spark: SparkSession, identity: str) -> dict[str, str]:
+    """Return what Spark says of a table of a catalog: ``Provider``, ``Location`` …, and its columns' types by name."""
+    with spark_errors():
+        return {row[0]: row[1] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {identity}").collect()}
+
+
 def parquet_location(spark: SparkSession, identity: str) -> str | None:
     """Return the folder of a catalog table that is stored as Parquet files, or its address; else None."""
-    described = {row[0]: row[1] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {identity}").collect()}
-    if (described.get("Provider") or "").lower() != "parquet" or not described.get("Location"):
+    said = described(spark, identity)
+    if (said.get("Provider") or "").lower() != "parquet" or not said.get("Location"):
         return None
-    location = described["Location"]
+    location = said["Location"]
     return str(local_path(location)) if is_local(location) else str(location)
 
 

@@ -1,10 +1,10 @@
 """The rows of a table with a log that were written, or went, between two registered versions of it.
 
-A file that both versions have, has the same rows in both. In the others a row is unchanged if its id has the number
-that it had. Of Delta that is the row commit version, of Iceberg the last updated sequence number. (Greater numbers
-alone do not
-tell: a table that is restored to an earlier version has the earlier numbers, too.) A row that went is one of a file
-that only the earlier version has, and its id is in no file that only the later one has.
+A file that both versions have, has the same rows in both, if the same of them are deleted. In the others a row is
+unchanged if its id has the number that it had. Of Delta that is the row commit version, of Iceberg the last updated
+sequence number. (Greater numbers alone do not tell: a table that is restored to an earlier version has the earlier
+numbers, too.) A row that went is one of a file that only the earlier version has so, and its id is in no file that only
+the later one has so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest
@@ -40,15 +41,28 @@ def changed_rows(spark: SparkSession, then: tuple[Manifest, Path], now: tuple[Ma
         ChangedError: ids of the two versions do not mean the same rows, or files of the earlier one are gone.
 
     """
-    old, new = ({file.path for file in each.files} for each, _ in (then, now))
-    _check_comparable(then[0], now[0], old - new)
-    came, went = _rows(now, new - old), _rows(then, old - new)
+    old, new = (_files(each) for each, _ in (then, now))
+    different = {path for path, deleted in old.items() if new.get(path) != deleted}
+    _check_comparable(then[0], now[0], different)
+    came = _rows(now, {path for path, deleted in new.items() if old.get(path) != deleted})
+    went = _rows(then, different)
     kind = f"CASE WHEN b.{_ID} IS NULL THEN '{CAME}' ELSE '{DIFFERS}' END"
     both = f"({came}) AS a LEFT JOIN ({went}) AS b ON a.{_ID} = b.{_ID}"
     written = f"SELECT a.{_ID}, {kind} AS change FROM {both} WHERE b.n IS NULL OR a.n != b.n"
     gone = f"SELECT {_ID}, '{GONE}' AS change FROM ({went}) AS b LEFT ANTI JOIN ({came}) AS a USING ({_ID})"
     with spark_errors():
         return spark.sql(f"{written} UNION ALL {gone}")
+
+
+def _files(version: Manifest) -> dict[str, bytes]:
+    """Return the files of a version, each with those of its rows that are deleted."""
+    found = {file.path: b"" for file in version.files}
+    for part in map(Part.of_data, version.source["parts"]):
+        deleted = part.deleted_ids().ids()
+        for file in (version.files[at] for at in part.files if deleted.size):
+            first, end = np.searchsorted(deleted, [file.offset, file.offset + file.rows])
+            found[file.path] = deleted[first:end].tobytes()
+    return found
 
 
 def _check_comparable(before: Manifest, after: Manifest, gone: Iterable[str]) -> None:

@@ -20,9 +20,11 @@ from urllib.parse import unquote
 
 from pyspark.sql.types import StructType
 
+from forward_lineage.row_ids.formats import deletion_vectors
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, digest_of, other_reader
 from forward_lineage.spark.paths import address_of, is_address, is_local, local_path
 from udafs.errors import ChangedError, DamagedError, LineageError, NotTracedError
+from udafs.lineage_set import LineageSet
 
 KIND = "Delta"
 LOG = "_delta_log"
@@ -31,9 +33,12 @@ _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.[0-9a-fA-F-]{36})?\.(parquet|json)")
 _DOMAIN = "delta.rowTracking"
 _ID, _CHANGED = (f"{_DOMAIN}.materializedRow{what}ColumnName" for what in ("Id", "CommitVersion"))
-#: Features of readers that do not matter to who reads the rows of Parquet files, given that no file has a deletion
-#: vector and columns have their own names.
-_HARMLESS = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "deletionVectors", "columnMapping"}
+#: Features of readers that are taken into account here, or do not matter to who reads the rows of Parquet files.
+_HARMLESS = {
+    *("timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "deletionVectors", "columnMapping"),
+    *("typeWidening", "typeWidening-preview"),
+}
+_PHYSICAL = "delta.columnMapping.physicalName"
 _NEWEST_READER = 3
 _ON = "ALTER TABLE … SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
 _ACTIONS = ("protocol", "metaData", "add", "remove", "domainMetadata", "sidecar")
@@ -138,7 +143,9 @@ def read(folder: Path, version: int | None = None) -> Snapshot:
     what = f"the {KIND} table in {folder}"
     _check_ids(state, what)
     _check_readable(state, what)
-    columns = StructType.fromJson(json.loads(state.metadata["schemaString"])).fields
+    schema = json.loads(state.metadata["schemaString"])
+    columns = StructType.fromJson(schema).fields
+    mapped = _mapping(state) == "name"
     return Snapshot(
         kind=KIND,
         table_id=str(state.metadata["id"]),
@@ -154,6 +161,7 @@ def read(folder: Path, version: int | None = None) -> Snapshot:
         next_id=int(state.tracking["rowIdHighWaterMark"]) + 1 if state.tracking else 0,
         row_id=state.configuration.get(_ID, ""),
         row_changed=state.configuration.get(_CHANGED, ""),
+        physical={field["name"]: tuple(_paths(field)) for field in schema["fields"]} if mapped else {},
     )
 
 
@@ -291,29 +299,63 @@ def _check_readable(state: State, what: str) -> None:
     if int(state.protocol["minReaderVersion"]) > _NEWEST_READER or features - _HARMLESS:
         said = ", ".join(sorted(features - _HARMLESS)) or f"reader version {state.protocol['minReaderVersion']}"
         raise other_reader(what, f"needs {said}")
-    mode = state.configuration.get("delta.columnMapping.mode", "none").lower()
-    if mode != "none":
+    mode = _mapping(state)
+    if mode not in ("none", "name"):
         raise other_reader(what, f"has columns under other names in its files (column mapping by {mode})")
-    if any(add.get("deletionVector") is not None for add in state.files.values()):
-        raise other_reader(
-            what, "has rows that deletion vectors take out (REORG TABLE … APPLY (PURGE) writes them anew)"
-        )
+
+
+def _mapping(state: State) -> str:
+    return state.configuration.get("delta.columnMapping.mode", "none").lower()
+
+
+def _paths(field: Action) -> Iterator[str]:
+    """Yield the names that files have for a column and what is in it, each after what it is in."""
+    name = str(field["metadata"][_PHYSICAL])
+    yield name
+    yield from _inside(field["type"], name)
+
+
+def _inside(kind: Any, path: str) -> Iterator[str]:
+    match kind:
+        case {"type": "struct"}:
+            for field in kind["fields"]:
+                yield from (f"{path}.{each}" for each in _paths(field))
+        case {"type": "array"}:
+            yield f"{path}[]"
+            yield from _inside(kind["elementType"], f"{path}[]")
+        case {"type": "map"}:
+            yield f"{path}{{}}"
+            yield from _inside(kind["keyType"], f"{path}{{}}")
+            yield f"{path}[]"
+            yield from _inside(kind["valueType"], f"{path}[]")
 
 
 def _live(add: Action, state: State, folder: Path) -> LiveFile:
     try:
         said = dict(add.get("partitionValues") or ())
+        names = _partition_names(state)
+        vector = add.get("deletionVector")
         return LiveFile(
             path=place_of(add["path"], folder),
             first_id=int(add["baseRowId"]),
             changed=int(add["defaultRowCommitVersion"]),
             rows=json.loads(add.get("stats") or "{}").get("numRecords"),
-            partition={column: said[column] or None for column in state.metadata.get("partitionColumns") or ()},
+            partition={column: said[name] or None for column, name in names.items()},
+            deleted=LineageSet() if vector is None else deletion_vectors.of_delta(vector, folder),
         )
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, LineageError):
             raise
         raise damaged(KIND, str(add.get("path")), f"is not described as the protocol says ({error})") from None
+
+
+def _partition_names(state: State) -> dict[str, str]:
+    """Return the partition columns, each with the name that the log has for it."""
+    columns = list(state.metadata.get("partitionColumns") or ())
+    if _mapping(state) == "none":
+        return dict(zip(columns, columns, strict=True))
+    fields = {field["name"]: field for field in json.loads(state.metadata["schemaString"])["fields"]}
+    return {column: str(fields[column]["metadata"][_PHYSICAL]) for column in columns}
 
 
 def place_of(path: str, folder: Path) -> str:

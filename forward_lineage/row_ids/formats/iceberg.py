@@ -16,13 +16,16 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from forward_lineage.extras import import_extra
+from forward_lineage.row_ids.formats import deletion_vectors
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
 from forward_lineage.spark.paths import address_of, is_local
 from udafs.errors import ChangedError, LineageError, NotTracedError
+from udafs.lineage_set import LineageSet
 
 KIND = "Iceberg"
 ROW_ID = "_row_id"
@@ -46,6 +49,8 @@ _TYPES = {
     "string": "string",
     "binary": "binary",
 }
+#: Types whose values in metadata CAST reads as they stand there.
+_WRITTEN_PLAINLY = {"boolean", "int", "long", "date", "string"}
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 
 
@@ -131,6 +136,7 @@ def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
         next_id=int(table["next-row-id"]),
         row_id=ROW_ID,
         row_changed=ROW_CHANGED,
+        defaults=_defaults(table, snapshot, what),
         field_ids={**field_ids, ROW_ID: ROW_ID_FIELD, ROW_CHANGED: ROW_CHANGED_FIELD},
     )
 
@@ -161,20 +167,38 @@ def _columns(
     table: Mapping[str, Any], snapshot: Mapping[str, Any], what: str
 ) -> tuple[tuple[tuple[str, str], ...], dict[str, int]]:
     """Return names and Spark types of the columns that a snapshot has now, and the ids of all fields in them."""
+    schema = _schema(table, snapshot)
+    ids: dict[str, int] = {}
+    columns = tuple((field["name"], _field(field, field["name"], ids, what)) for field in schema["fields"])
+    return columns, ids
+
+
+def _schema(table: Mapping[str, Any], snapshot: Mapping[str, Any]) -> Mapping[str, Any]:
     wanted = table.get("current-schema-id")
     if snapshot["snapshot-id"] != table.get("current-snapshot-id"):
         wanted = snapshot.get("schema-id", wanted)
     schema = next((each for each in table["schemas"] if each.get("schema-id") == wanted), None)
     if schema is None:
         raise damaged(KIND, str(table.get("location")), f"has no schema {wanted}")
-    ids: dict[str, int] = {}
-    columns = tuple((field["name"], _field(field, field["name"], ids, what)) for field in schema["fields"])
-    return columns, ids
+    return dict(schema)
+
+
+def _defaults(table: Mapping[str, Any], snapshot: Mapping[str, Any], what: str) -> dict[str, str]:
+    """Return what columns are in files that were written before them, as text that CAST reads."""
+    found = {}
+    for field in _schema(table, snapshot)["fields"]:
+        value = field.get("initial-default")
+        if value is None:
+            continue
+        if field["type"] not in _WRITTEN_PLAINLY and not _DECIMAL.fullmatch(str(field["type"])):
+            raise other_reader(what, f"has a column {field['name']} with a value for rows that were written before it")
+        found[field["name"]] = str(value).lower() if isinstance(value, bool) else str(value)
+    return found
 
 
 def _field(field: Mapping[str, Any], path: str, ids: dict[str, int], what: str) -> str:
-    if field.get("initial-default") is not None:
-        raise other_reader(what, f"has a column {path} with a value for rows that were written before it")
+    if field.get("initial-default") is not None and "." in path:
+        raise other_reader(what, f"has a field {path} with a value for rows that were written before it")
     ids[path] = int(field["id"])
     return _type(field["type"], path, ids, what)
 
@@ -204,28 +228,42 @@ def _type(said: Any, path: str, ids: dict[str, int], what: str) -> str:
 
 
 def _live(snapshot: Mapping[str, Any], what: str) -> Iterator[LiveFile]:
-    """Yield the data files of a snapshot."""
+    """Yield the data files of a snapshot, each with the rows that are gone from it."""
+    vectors: dict[str, tuple[int, LineageSet]] = {}
+    files: list[LiveFile] = []
     for manifest in _avro(_near(snapshot["manifest-list"], what)):
         path = _near(manifest["manifest_path"], what)
         if manifest.get("content", _DATA) == _DELETES:
-            _refuse_deletes(path, what)
+            for file, sequence, deleted in _vectors(manifest, path, what):
+                if file in vectors:
+                    raise damaged(KIND, str(path), f"has two deletion vectors of {file}")
+                vectors[file] = sequence, deleted
         elif manifest.get("first_row_id") is None:
             raise damaged(KIND, str(path), "has no first_row_id in the manifest list")
         else:
-            yield from _of_manifest(manifest, path, what)
+            files += _of_manifest(manifest, path, what)
+    for each in files:
+        sequence, deleted = vectors.get(each.path, (-1, LineageSet()))
+        yield replace(each, deleted=deleted) if each.changed <= sequence else each
 
 
-def _refuse_deletes(path: Path, what: str) -> None:
+def _vectors(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[tuple[str, int, LineageSet]]:
+    """Yield the deletion vectors of a manifest: of which file, its sequence number, the positions."""
     for entry in _avro(path):
+        file = entry["data_file"]
         if entry["status"] == _DELETED:
             continue
-        if entry["data_file"].get("content") == _EQUALITY_DELETES:
+        if file.get("content") == _EQUALITY_DELETES:
             raise other_reader(
                 what, "has equality deletes, of which a row that is written anew gets another id, and rows"
             )
-        raise other_reader(
-            what, "has rows that position deletes or deletion vectors take out (rewrite_data_files writes them anew)"
-        )
+        if str(file["file_format"]).lower() != "puffin" or file.get("referenced_data_file") is None:
+            raise other_reader(
+                what, "has rows that position deletes take out (rewrite_position_delete_files writes them anew)"
+            )
+        place, size = _near(file["file_path"], what), int(file["content_size_in_bytes"])
+        deleted = deletion_vectors.of_iceberg(place, int(file["content_offset"]), size, int(file["record_count"]))
+        yield _place(file["referenced_data_file"]), _sequence(entry, manifest, path), deleted
 
 
 def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[LiveFile]:
@@ -241,12 +279,17 @@ def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator
             raise other_reader(what, f"has {str(file['file_format']).upper()} files")
         if file.get("key_metadata") is not None:
             raise other_reader(what, "has encrypted files")
-        sequence = entry.get("sequence_number")
-        if sequence is None:
-            if entry["status"] != _ADDED:
-                raise damaged(KIND, str(path), "has a file without a sequence number")
-            sequence = manifest["sequence_number"]
-        yield LiveFile(_place(file["file_path"]), int(first), int(sequence), int(file["record_count"]))
+        sequence = _sequence(entry, manifest, path)
+        yield LiveFile(_place(file["file_path"]), int(first), sequence, int(file["record_count"]))
+
+
+def _sequence(entry: Mapping[str, Any], manifest: Mapping[str, Any], path: Path) -> int:
+    found = entry.get("sequence_number")
+    if found is None:
+        if entry["status"] != _ADDED:
+            raise damaged(KIND, str(path), "has a file without a sequence number")
+        found = manifest["sequence_number"]
+    return int(found)
 
 
 def _place(path: str) -> str:

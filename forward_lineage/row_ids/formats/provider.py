@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.formats import delta, iceberg
 from forward_lineage.row_ids.formats.reading import files_and_parts, with_rows
@@ -24,7 +24,7 @@ from forward_lineage.row_ids.written_sql import DICTIONARY_ID, rows_of_parts
 from forward_lineage.spark import far_files
 from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.paths import is_far
-from forward_lineage.spark.tables import columns_of, only_row, open_relation
+from forward_lineage.spark.tables import columns_of, only_row
 from forward_lineage.storage.sealed import seal
 from udafs.attach import is_remote
 from udafs.errors import BadArgumentError, NotTracedError
@@ -93,7 +93,8 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
         name=name,
         provider=table.provider,
         columns=snapshot.columns,
-        relation=quoted_name(name),
+        relation=table.identity or quoted_name(name),
+        identity=table.identity,
         row_id=DICTIONARY_ID,
         identified=f"({rows_of_parts(snapshot.columns, paths, parts, row_id=DICTIONARY_ID)})",
         view=rows_of_parts(snapshot.columns, paths, parts),
@@ -119,28 +120,31 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
 
 def _check_rows(spark: SparkSession, manifest: Manifest, snapshot: Snapshot) -> None:
     """The log describes the rows that Spark reads; and ids that writers wrote down are each one row's."""
-    with files_by_name(spark, manifest):
-        found = columns_of(open_relation(spark, f"({manifest.view})"))
-    if odd := next(((a, b) for a, b in zip(found, manifest.columns, strict=True) if a != b), None):
-        (_, read), (column, said) = odd
-        raise other_reader(snapshot.what, f"has a column {column} of type {said}, as which Spark reads {read}")
-    if any(part["row_id"] is not None for part in manifest.source["parts"]) and not manifest.trusted:
-        _check_written_ids(spark, manifest, snapshot)
-
-
-def _check_written_ids(spark: SparkSession, manifest: Manifest, snapshot: Snapshot) -> None:
-    """Ids that writers wrote down for rows that they moved: in one pass over all ids, each is one row's."""
     with TemporaryDirectory() as scratch:  # where the kernel looks the files' first ids up; the manifest comes later
         path = Path(scratch) / "1.json"
         path.write_bytes(seal(manifest.to_data()))
         with files_by_name(spark, manifest):
-            ids = spark.sql(f"SELECT {DICTIONARY_ID} AS id FROM {manifest.base_table(path).identified}")
-        try:
-            check_unique_ids(ids, "id", f"row id of {manifest.name}")
-        except BadArgumentError as error:
-            raise damaged(snapshot.kind, snapshot.log, f"leads to ids that are none: {error.what}") from None
-        most = only_row(ids.agg({"id": "max"}))[0]
-    if most >= snapshot.next_id:
+            identified = spark.sql(f"SELECT * FROM {manifest.base_table(path).identified}")
+        found = columns_of(identified.drop(DICTIONARY_ID))
+        _check_types(snapshot, found, manifest.columns)
+        if any(part["row_id"] is not None for part in manifest.source["parts"]) and not manifest.trusted:
+            _check_written_ids(identified.selectExpr(f"{DICTIONARY_ID} AS id"), manifest, snapshot)
+
+
+def _check_types(snapshot: Snapshot, found: tuple[tuple[str, str], ...], columns: tuple[tuple[str, str], ...]) -> None:
+    if odd := next(((a, b) for a, b in zip(found, columns, strict=True) if a != b), None):
+        (_, read), (column, said) = odd
+        raise other_reader(snapshot.what, f"has a column {column} of type {said}, as which Spark reads {read}")
+
+
+def _check_written_ids(ids: DataFrame, manifest: Manifest, snapshot: Snapshot) -> None:
+    """Ids that writers wrote down for rows that they moved: in one pass over all ids, each is one row's."""
+    try:
+        check_unique_ids(ids, "id", f"row id of {manifest.name}")
+    except BadArgumentError as error:
+        raise damaged(snapshot.kind, snapshot.log, f"leads to ids that are none: {error.what}") from None
+    most = only_row(ids.agg({"id": "max"}))[0]
+    if most is not None and most >= snapshot.next_id:
         raise damaged(
             snapshot.kind, snapshot.log, f"says that ids go up to {snapshot.next_id - 1}, and there is {most}"
         )

@@ -7,17 +7,21 @@ table is partitioned by. A row without a written id gets `first id + position`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from forward_lineage.row_ids.data_files import DataFile, read_footers, stat_files
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
 from forward_lineage.row_ids.written_sql import Part, can_be_cast
 from forward_lineage.spark.paths import is_far
 from udafs.delta import MAX_ID
-from udafs.errors import BadArgumentError, NotTracedError
+from udafs.errors import NotTracedError
+from udafs.lineage_set import LineageSet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +32,26 @@ _READERS = 16
 #: Types of partition columns whose values the log writes in one way that CAST reads.
 _PLAIN = ("string", "tinyint", "smallint", "int", "bigint", "date", "boolean", "decimal")
 _FIELD_ID = b"PARQUET:field_id"
+#: Type of a column → types of Arrow in files that were written before it was widened; all values are kept by CAST.
+_NARROWER = {
+    "smallint": ("int8",),
+    "int": ("int8", "int16"),
+    "bigint": ("int8", "int16", "int32"),
+    "double": ("float", "int8", "int16", "int32"),
+}
+#: Types as Arrow writes them, and as Spark does. Times of Spark's first format have no zone in Arrow.
+_SPARK_KINDS = [
+    (re.compile(rf"\b{arrow}(?=[,>]|$)"), spark)
+    for arrow, spark in (
+        *(("int64", "bigint"), ("int32", "int"), ("int16", "smallint"), ("int8", "tinyint"), ("bool", "boolean")),
+        *((r"date32\[day\]", "date"), (r"timestamp\[us, tz=UTC\]", "timestamp"), (r"timestamp\[ns\]", "timestamp")),
+        *((r"timestamp\[us\]", "timestamp_ntz"), (r"decimal128\((\d+), (\d+)\)", r"decimal(\1,\2)")),
+    )
+]
+_INNER_NAME = re.compile(r"[^<>,:()]+:")
+_DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
+#: Characters of the rows that are gone, in the SQL of a query.
+_MOST_DELETED = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -61,7 +85,9 @@ def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Par
     """
     live = snapshot.files
     if not live:
-        raise BadArgumentError(f"{snapshot.what} has no rows", instead="Write some, and register it then.")
+        for column, kind in snapshot.columns:
+            _check_cast(snapshot, column, kind)
+        return (), ()
     if far := next((file.path for file in live if is_far(file.path)), None):
         raise NotTracedError(
             f"{snapshot.what} has files on another file system ({far.partition(':')[0]}:), where footers are not read",
@@ -72,13 +98,16 @@ def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Par
     files = _placed(snapshot, live)
     with ThreadPoolExecutor(_READERS) as pool:
         footers = list(pool.map(_footer, (file.path for file in files)))
-    _check_types(snapshot, footers)
-    alike: dict[Part, list[int]] = {}
+    alike: dict[_Shape, list[int]] = {}
     for at, (file, footer) in enumerate(zip(live, footers, strict=True)):
-        alike.setdefault(_part(snapshot, file, footer), []).append(at)
+        alike.setdefault(_shape(snapshot, file, footer), []).append(at)
+    _check_types(snapshot, alike)
     if len(alike) > MOST_PARTS:
         raise other_reader(snapshot.what, f"has {len(alike)} partitions, and more than {MOST_PARTS}")
-    return files, tuple(replace(part, files=tuple(at)) for part, at in alike.items())
+    return files, tuple(
+        replace(shape.part, files=tuple(at), deleted=_deleted([live[each] for each in at]))
+        for shape, at in alike.items()
+    )
 
 
 def _placed(snapshot: Snapshot, live: Sequence[LiveFile]) -> tuple[DataFile, ...]:
@@ -148,25 +177,30 @@ def _ids(each: pa.Field, path: str) -> Iterator[tuple[str, int | None]]:
         yield from _ids(each.type.value_field, f"{path}[]")
 
 
-def _check_types(snapshot: Snapshot, footers: Sequence[_Footer]) -> None:
-    """One column, one type; and where a format knows columns by number, one number, which a new column has not."""
-    for column, _ in snapshot.columns:
-        low = column.lower()
-        if len({footer.types[low] for footer in footers if low in footer.types}) > 1:
-            raise other_reader(snapshot.what, f"has files in which {column} has another type")
-    for footer in footers:
-        if (odd := _other_column(snapshot, footer)) is not None:
-            raise other_reader(snapshot.what, f"has files in which {odd} is another column, or has another name")
+def _found(snapshot: Snapshot, footer: _Footer, column: str) -> str | None:
+    """Return the name, in lower case, under which a file has a column; None: it has not.
 
+    Raises:
+        NotTracedError: what is in it has other names or numbers there.
 
-def _other_column(snapshot: Snapshot, footer: _Footer) -> str | None:
-    """Where a format knows columns by number: name one that has another number, or a number under another name."""
-    names = {column.lower() for column, _ in snapshot.columns} | {snapshot.row_id, snapshot.row_changed}
-    numbers = set(snapshot.field_ids.values())
-    for path, (column, number) in footer.ids.items() if numbers else ():
-        if (column.lower() in names or number in numbers) and snapshot.field_ids.get(path) != number:
-            return path
-    return None
+    """
+    if column in snapshot.physical:
+        paths = snapshot.physical[column]
+        name = paths[0]
+        there = [path for path, (top, _) in footer.ids.items() if top == name]
+        if there and there != list(paths):
+            raise other_reader(snapshot.what, f"has files in which {column} is made of other fields")
+        return name.lower() if there else None
+    if not snapshot.field_ids:
+        return column.lower() if column.lower() in footer.names else None
+    if all(number is None for _, number in footer.ids.values()):
+        raise other_reader(snapshot.what, f"has files in which {column} is another column, or has another name")
+    wanted = snapshot.field_ids[column]
+    name = next((top for path, (top, number) in footer.ids.items() if path == top and number == wanted), None)
+    for path, (top, number) in footer.ids.items() if name is not None else ():
+        if top == name and snapshot.field_ids.get(column + path.removeprefix(top)) != number:
+            raise other_reader(snapshot.what, f"has files in which {path} is another column, or has another name")
+    return None if name is None else name.lower()
 
 
 def _put_in(snapshot: Snapshot, file: LiveFile, column: str, kind: str) -> str | None:
@@ -176,19 +210,102 @@ def _put_in(snapshot: Snapshot, file: LiveFile, column: str, kind: str) -> str |
         raise other_reader(snapshot.what, f"is partitioned by {column}, whose values are of type {kind}")
     if not can_be_cast(kind):
         raise other_reader(snapshot.what, f"has files without {column}, of type {kind}")
-    return value
+    return value if column in file.partition else snapshot.defaults.get(column)
 
 
-def _part(snapshot: Snapshot, file: LiveFile, footer: _Footer) -> Part:
-    put_in = {
-        column: _put_in(snapshot, file, column, kind)
-        for column, kind in snapshot.columns
-        if column in file.partition or column.lower() not in footer.names
-    }
-    row_id, row_changed = (
-        name if name.lower() in footer.names else None for name in (snapshot.row_id, snapshot.row_changed)
-    )
-    for name in (row_id, row_changed):
-        if name is not None and footer.types[name.lower()] != "int64":
-            raise damaged(snapshot.kind, file.path, f"has a column {name} that is no BIGINT")
-    return Part(tuple(put_in.items()), row_id, row_changed)
+def _is_widened(kind: str, found: str) -> bool:
+    """Tell whether a file has a narrower type than its column, each of whose values the column's type has."""
+    if wider := _DECIMAL.fullmatch(kind):
+        narrower = _DECIMAL.fullmatch(found.replace("decimal128", "decimal"))
+        return narrower is not None and narrower[2] == wider[2] and int(narrower[1]) < int(wider[1])
+    return found in _NARROWER.get(kind, ())
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """How a file is read: those of one shape are read together.
+
+    Attributes:
+        part: what is the same in all of them, deleted rows left out.
+        types: of the columns that are read, in the file.
+        has_deleted: whether rows of it are gone.
+        numbered: whether it has numbers of columns; Spark takes those of one file for those of all that it reads.
+
+    """
+
+    part: Part
+    types: tuple[str | None, ...]
+    has_deleted: bool
+    numbered: bool
+
+
+def _shape(snapshot: Snapshot, file: LiveFile, footer: _Footer) -> _Shape:
+    put_in: dict[str, str | None] = {}
+    renamed: dict[str, str] = {}
+    cast, types = [], []
+    for column, kind in snapshot.columns:
+        name = None if column in file.partition else _found(snapshot, footer, column)
+        types.append(None if name is None else footer.types[name])
+        if name is None:
+            put_in[column] = _put_in(snapshot, file, column, kind)
+            continue
+        if name != column.lower():
+            renamed[column] = footer.names[name]
+        # A column that is not computed keeps what the file says of it: numbers, which a file that is made of it lacks.
+        if _is_widened(kind, footer.types[name]) or column in snapshot.physical:
+            _check_cast(snapshot, column, kind)
+            if not _is_widened(kind, footer.types[name]):
+                _check_mapped(snapshot, column, kind, footer.types[name])
+            cast.append(column)
+    row_id, row_changed = (_hidden(snapshot, file, footer, name) for name in (snapshot.row_id, snapshot.row_changed))
+    part = Part(tuple(put_in.items()), row_id, row_changed, (), tuple(renamed.items()), tuple(cast))
+    numbered = any(number is not None for _, number in footer.ids.values())
+    return _Shape(part, tuple(types), bool(file.deleted), numbered)
+
+
+def _check_mapped(snapshot: Snapshot, column: str, kind: str, found: str) -> None:
+    """A column that is cast only to lose what the file says of it has its type there, but for names in it."""
+    spark = found.replace("list<", "array<")
+    for arrow, name in _SPARK_KINDS:
+        spark = arrow.sub(name, spark)
+    if _INNER_NAME.sub(":", spark) != _INNER_NAME.sub(":", kind):
+        raise other_reader(snapshot.what, f"has files in which {column} has another type")
+
+
+def _check_cast(snapshot: Snapshot, column: str, kind: str) -> None:
+    if not can_be_cast(kind):
+        raise other_reader(snapshot.what, f"has files in which {column}, of type {kind}, has other names")
+
+
+def _hidden(snapshot: Snapshot, file: LiveFile, footer: _Footer, name: str) -> str | None:
+    """Return the name of a column that the format itself put into a file, if it is there."""
+    if name.lower() not in footer.names:
+        return None
+    if snapshot.field_ids and footer.ids[footer.names[name.lower()]][1] != snapshot.field_ids[name]:
+        raise other_reader(snapshot.what, f"has files in which {name} is another column, or has another name")
+    if footer.types[name.lower()] != "int64":
+        raise damaged(snapshot.kind, file.path, f"has a column {name} that is no BIGINT")
+    return name
+
+
+def _check_types(snapshot: Snapshot, shapes: Iterable[_Shape]) -> None:
+    """One column, one type, but for those that are cast."""
+    seen: dict[str, str] = {}
+    for shape in shapes:
+        for (column, _), kind in zip(snapshot.columns, shape.types, strict=True):
+            if kind is not None and column not in shape.part.cast and seen.setdefault(column, kind) != kind:
+                raise other_reader(snapshot.what, f"has files in which {column} has another type")
+
+
+def _deleted(live: Sequence[LiveFile]) -> str:
+    """Write the positions of rows that are gone, as ids, in the bytes of a set."""
+    gone = [file.deleted.ids() + file.first_id for file in live if file.deleted]
+    if not gone:
+        return ""
+    written = LineageSet(np.concatenate(gone)).to_bytes().hex()
+    if len(written) > _MOST_DELETED:
+        raise NotTracedError(
+            f"deletion vectors take too many rows out of files: {sum(map(len, gone))} of them",
+            instead="Write the files anew: REORG TABLE … APPLY (PURGE) in Delta, rewrite_data_files in Iceberg.",
+        )
+    return written

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from udafs.errors import DamagedError, NotTracedError
+from udafs.lineage_set import LineageSet
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class LiveFile:
         changed: the number of the commit that last changed its rows, unless the file itself has another for them.
         rows: how many there are; None: the log does not say.
         partition: values of the partition columns that the log has and the file does not, as text; None is NULL.
+        deleted: positions of rows that the version has not any more.
 
     """
 
@@ -28,6 +30,7 @@ class LiveFile:
     changed: int
     rows: int | None = None
     partition: Mapping[str, str | None] = field(default_factory=dict)
+    deleted: LineageSet = field(default_factory=LineageSet)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Snapshot:
         row_id: the hidden column in which files keep ids of rows that were moved.
         row_changed: the hidden column in which they keep when these were changed.
         field_ids: of columns and what is in them, by path; empty where columns are known by name.
+        physical: of columns, the paths that files have for it and what is in it, its own name first; none: its own.
+        defaults: what a column is in files that were written before it, as text; none: NULL.
 
     """
 
@@ -64,6 +69,8 @@ class Snapshot:
     row_id: str
     row_changed: str
     field_ids: Mapping[str, int] = field(default_factory=dict)
+    physical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def what(self) -> str:

@@ -23,11 +23,13 @@ class Table:
     Attributes:
         provider: the format's.
         place: its folder, or for Iceberg a metadata file.
+        identity: the full name by which a catalog of Spark's knows it, in backticks; None: it is known by its path.
 
     """
 
     provider: Provider
     place: Path
+    identity: str | None = None
 
 
 def check_kept(last: Manifest, table: Table) -> None:
@@ -45,19 +47,28 @@ def check_kept(last: Manifest, table: Table) -> None:
 
 
 def table_of(manifest: Manifest) -> Table:
-    """Return where the log of a registered table is."""
+    """Return where the log of a table is that was registered by its path."""
     return Table(manifest.provider, Path(manifest.source["path"]))
 
 
-def check_version(manifest: Manifest) -> None:
+def check_version(manifest: Manifest, table: Table) -> None:
     """Compare a table's log with what was registered; no file but the last of the log is read.
+
+    Args:
+        manifest: the registration.
+        table: where the log is now.
 
     Raises:
         ChangedError: there is another version now, or the log was made anew.
 
     """
     source = manifest.source
-    version, log = _current(manifest)
+    if manifest.identity is not None and _moved(manifest, table):
+        raise ChangedError(
+            f"table {manifest.name} is another one now: its log is in {table.place}, and was in {source['path']}",
+            instead=f'Register "{manifest.name}" again.',
+        )
+    version, log = _current(manifest, table.place)
     if version != source["version"]:
         raise ChangedError(
             f"table {manifest.name} has changed: version {version} of it is there, and version {source['version']} was "
@@ -71,9 +82,17 @@ def check_version(manifest: Manifest) -> None:
         )
 
 
-def _current(manifest: Manifest) -> tuple[str, Path]:
+def _moved(manifest: Manifest, table: Table) -> bool:
+    """Whether a name leads to another place; the metadata files of an Iceberg table lie in one folder."""
+    place = Path(manifest.source["path"])
+    if table.provider is not manifest.provider:
+        return True
+    return table.place != place if table.provider is Provider.DELTA else table.place.parent != place.parent
+
+
+def _current(manifest: Manifest, place: Path) -> tuple[str, Path]:
     """Return the table's last version, and where it is written down."""
-    source, place = manifest.source, Path(manifest.source["path"])
+    source = manifest.source
     if manifest.provider is Provider.DELTA:
         version = delta.current_version(place)
         return str(version), delta.commit_file(place, version)

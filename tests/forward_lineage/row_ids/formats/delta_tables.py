@@ -7,6 +7,7 @@ implementation of the protocol than ours.
 from __future__ import annotations
 
 import json
+import struct
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyroaring
 from pyarrow import parquet
 
 ROW_ID, ROW_CHANGED = "_row-id-col-7f3a", "_row-commit-version-col-7f3a"
@@ -25,6 +27,20 @@ TRACKED = {
 }
 FEATURES = ["rowTracking", "domainMetadata", "appendOnly", "invariants"]
 TYPES = {"long": pa.int64(), "string": pa.string(), "integer": pa.int32(), "date": pa.date32(), "double": pa.float64()}
+
+_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+
+
+def inline_vector(positions: Iterable[int]) -> dict[str, Any]:
+    """Return a deletion vector that stands in the log itself, its bitmap by another library than ours."""
+    bitmap = pyroaring.BitMap64(positions)
+    data = struct.pack("<i", 1681511377) + bitmap.serialize()
+    padded = data + bytes(-len(data) % 4)
+    text = ""
+    for at in range(0, len(padded), 4):
+        number = int.from_bytes(padded[at : at + 4], "big")
+        text += "".join(_Z85[number // 85**place % 85] for place in range(4, -1, -1))
+    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(data), "cardinality": len(bitmap)}
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from forward_lineage.row_ids.formats import delta
-from tests.forward_lineage.row_ids.formats.delta_tables import DeltaTable
+from tests.forward_lineage.row_ids.formats.delta_tables import DeltaTable, inline_vector
 from udafs.errors import ChangedError, DamagedError, NotTracedError
 
 
@@ -175,11 +175,9 @@ class TestRefusals:
         table.commit([table.protocol("deletionVectors")])
         assert len(first_ids(table.folder)) == 2
         (first, _) = table.live.values()
-        vector = {"storageType": "i", "pathOrInlineDv": "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"}
-        taken = {**vector, "sizeInBytes": 40, "cardinality": 6}
+        taken = inline_vector([1])
         table.commit([{"remove": {"path": first["path"]}}, {"add": {**first, "deletionVector": taken}}])
-        with pytest.raises(NotTracedError, match=r"has rows that deletion vectors take out .* the format's own reader"):
-            delta.read(table.folder)
+        assert [list(file.deleted) for file in delta.read(table.folder).files] == [[1], []]
         live = delta.replayed(table.folder, 4).files
         assert len(live) == 2
         table.commit([{"remove": {"path": first["path"], "deletionVector": taken}}])
@@ -188,8 +186,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("readers", "configuration", "what"),
         [
-            (("columnMapping",), {"delta.columnMapping.mode": "name"}, "column mapping by name"),
-            (("typeWidening",), {}, "needs typeWidening"),
+            (("columnMapping",), {"delta.columnMapping.mode": "id"}, "column mapping by id"),
             (("someday",), {}, "needs someday"),
             (("catalogManaged",), {}, "is managed by a catalog"),
         ],
@@ -202,7 +199,7 @@ class TestRefusals:
             delta.read(table.folder)
 
     def test_harmless_ones(self, table: DeltaTable) -> None:
-        table.commit([table.protocol("v2Checkpoint", "timestampNtz", "vacuumProtocolCheck", "columnMapping")])
+        table.commit([table.protocol("v2Checkpoint", "timestampNtz", "typeWidening", "columnMapping")])
         assert len(first_ids(table.folder)) == 2
 
     @pytest.mark.parametrize(

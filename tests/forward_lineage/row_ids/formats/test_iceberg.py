@@ -122,7 +122,7 @@ class TestRefusals:
         path = table.folder / "data" / "pos.parquet"
         parquet.write_table(pa.table({"file_path": ["x"], "pos": pa.array([1], pa.int64())}), path)
         table.commit(deletes=[described(path, 1, 1)])
-        with pytest.raises(NotTracedError, match="position deletes or deletion vectors"):
+        with pytest.raises(NotTracedError, match="rows that position deletes take out"):
             iceberg.read(table.folder)
 
     @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ class TestRefusals:
         [
             ({"id": 3, "name": "u", "required": False, "type": "uuid"}, "column u of type uuid"),
             (
-                {"id": 3, "name": "s", "required": False, "type": "string", "initial-default": "x"},
+                {"id": 3, "name": "s", "required": False, "type": "double", "initial-default": 1.5},
                 "column s with a value for rows that were written before it",
             ),
         ],

@@ -1,0 +1,98 @@
+"""Tables with a log that Spark's catalogs know by name: where the log of each is now.
+
+The folder of a Delta table says which version is the current one. Of an Iceberg table only its catalog does, whatever
+kind it is (Hadoop, Hive, REST, JDBC): it is asked each time, past what Spark's session keeps of the table.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.row_ids.formats.versions import FORMATS, Table
+from forward_lineage.row_ids.manifest import Provider
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import split_name
+from forward_lineage.spark.paths import is_local, local_path
+from forward_lineage.spark.tables import described, full_name, open_table
+from udafs.attach import is_remote
+from udafs.errors import ChangedError, NotTracedError
+
+_SESSION_CATALOG = "spark_catalog"
+_WITH_CATALOG = 3  # parts of a name, at least
+
+
+def by_name(spark: SparkSession, name: str) -> Table | None:
+    """Return the table with a log that Spark knows by a name; None: it is of another kind.
+
+    Raises:
+        WrongSqlError: there is no such table.
+        NotTracedError: it is one in another catalog than Spark's own, and its name does not say which; or one whose log
+            is not read from here.
+
+    """
+    open_table(spark, name)
+    identity = full_name(spark, name)
+    table = None if identity is None else of_identity(spark, identity)
+    if table is None or identity is None:
+        return None
+    catalog, *_, own = split_name(identity, keep_case=True)
+    if catalog.lower() != _SESSION_CATALOG and len(split_name(name)) < _WITH_CATALOG:
+        raise NotTracedError(
+            f"{name} is in the catalog {catalog}, and a name without it means another table after USE",
+            instead=f'Say all of it: lineage.register("{catalog}.….{own}").',
+        )
+    return table
+
+
+def of_identity(spark: SparkSession, identity: str) -> Table | None:
+    """Return the same for the full name of a table, in backticks.
+
+    Raises:
+        NotTracedError: the log is not read from here.
+        ChangedError: there is no such table any more.
+
+    """
+    said = described(spark, identity)
+    provider = FORMATS.get((said.get("Provider") or "").lower())
+    if provider is None:
+        return None
+    location = said.get("Location") or ""
+    if is_remote(spark) or not is_local(location):
+        raise NotTracedError(
+            f"{identity} has its log in {location}, and logs are read on the local file system only, by a session that "
+            "is no client of Spark Connect",
+            instead='Give key=, or save a copy and register that: spark.table("…").write.parquet("a_copy").',
+        )
+    place = local_path(location)
+    return Table(provider, place if provider is Provider.DELTA else _metadata(spark, identity), identity)
+
+
+def _metadata(spark: SparkSession, identity: str) -> Path:
+    """Ask the catalog of an Iceberg table for its current metadata file."""
+    jvm: Any = spark.sparkContext._jvm
+    with spark_errors(instead=f"Look whether {identity} is there."):
+        table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, identity)
+        table.refresh()
+        place = str(table.operations().current().metadataFileLocation())
+    if not is_local(place):
+        raise NotTracedError(
+            f"{identity} has its metadata in {place}, and metadata are read on the local file system only",
+            instead="Give key=, or save a copy and register that.",
+        )
+    return Path("/" + place.removeprefix("file:").lstrip("/"))
+
+
+def current(spark: SparkSession, identity: str, name: str) -> Table:
+    """Return where the log of a registered table is now.
+
+    Raises:
+        ChangedError: the name means a table of another kind.
+
+    """
+    found = of_identity(spark, identity)
+    if found is None:
+        raise ChangedError(f"{name} is no table with a log any more", instead=f'Register "{name}" again.')
+    return found

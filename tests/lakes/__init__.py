@@ -1,0 +1,1 @@
+"""Delta and Iceberg by their own engines: `python -m tests.lakes`, see `__main__`."""

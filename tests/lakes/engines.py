@@ -1,0 +1,113 @@
+"""The engines of Delta and Iceberg for the Spark that is installed: their jars, and what a session needs of settings.
+
+Maven fetches the jars (`mvn dependency:copy`), once: they are kept in the folder of what can be had again, beside the
+kernel's (`udafs.build.cache_folder`). Where there is no Maven, or it reaches no repository, tests say so and skip.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.spark.local import local_session
+from udafs.build import cache_folder, spark_version
+
+FORMATS = ("delta", "iceberg")
+#: Spark → format → Maven's names of what it needs.
+ARTIFACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "4.0": {
+        "delta": ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0"),
+        "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",),
+    },
+    "4.1": {
+        "delta": (
+            "io.delta:delta-spark_4.1_2.13:4.2.0",
+            "io.delta:delta-storage:4.2.0",
+            "io.delta:delta-kernel-api:4.2.0",
+            "io.delta:delta-kernel-defaults:4.2.0",
+            "io.delta:delta-kernel-unitycatalog:4.2.0",
+        ),
+        "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
+    },
+}
+CATALOG = "ice"
+"""The catalog of Iceberg's tables; Delta's are in Spark's own."""
+_PATIENCE = 300  # seconds for a jar
+_EXTENSIONS = {
+    "delta": "io.delta.sql.DeltaSparkSessionExtension",
+    "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+}
+
+
+class NoEngineError(Exception):
+    """The engine of a format is not to be had here; the message says why."""
+
+
+def jars(kind: str) -> list[Path]:
+    """Return the jars of a format's engine, fetched first where they are not there.
+
+    Raises:
+        NoEngineError: there is no engine for this Spark, no Maven, or Maven does not find it.
+
+    """
+    spark = ".".join(spark_version().split(".")[:2])
+    if spark not in ARTIFACTS:
+        raise NoEngineError(f"no {kind} engine is known for Spark {spark}, but for {' and '.join(ARTIFACTS)}")
+    return [_fetched(artifact) for artifact in ARTIFACTS[spark][kind]]
+
+
+def _fetched(artifact: str) -> Path:
+    _, name, version = artifact.split(":")
+    place = cache_folder() / "lake-jars" / f"{name}-{version}.jar"
+    if place.exists():
+        return place
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise NoEngineError(f"there is no mvn on PATH to fetch {artifact} with")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+        copy = [maven, "-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={scratch}"]
+        try:
+            done = subprocess.run(copy, cwd=scratch, capture_output=True, timeout=_PATIENCE, check=False)
+        except subprocess.TimeoutExpired:
+            raise NoEngineError(f"mvn did not bring {artifact} in {_PATIENCE} seconds") from None
+        found = Path(scratch) / place.name
+        if done.returncode or not found.exists():
+            raise NoEngineError(f"mvn does not find {artifact}")
+        found.replace(place)
+    return place
+
+
+def lake_session(kind: str, root: Path) -> SparkSession:
+    """Start the session of a process, with a format's engine and a catalog for its tables.
+
+    Args:
+        kind: ``delta`` or ``iceberg``.
+        root: the folder of the tables.
+
+    Raises:
+        NoEngineError: see `jars`.
+
+    """
+    settings = {
+        "spark.jars": ",".join(map(str, jars(kind))),
+        "spark.sql.extensions": _EXTENSIONS[kind],
+        "spark.sql.warehouse.dir": str(root / "warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.catalogImplementation": "in-memory",
+    }
+    if kind == "delta":
+        settings["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        settings["spark.databricks.delta.snapshotPartitions"] = "1"  # else 50 tasks whenever a log is read
+    else:
+        settings[f"spark.sql.catalog.{CATALOG}"] = "org.apache.iceberg.spark.SparkCatalog"
+        settings[f"spark.sql.catalog.{CATALOG}.type"] = "hadoop"
+        settings[f"spark.sql.catalog.{CATALOG}.warehouse"] = str(root / "lake")
+    spelled = {key.replace(".", "__"): value for key, value in settings.items()}
+    return local_session("lakes", master="local[2]", driver_memory="2g", log=root / "spark.log", **spelled)

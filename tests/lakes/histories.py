@@ -1,0 +1,363 @@
+"""Random histories of a table that its own engine writes, and beside it a dict of what has to be in it.
+
+The dict is keyed by a column whose values are never given twice. It has for each key the row's values and the number of
+the step that wrote it last. Ids are the engine's own, asked for by SQL; a key must keep the id that it had first, and
+no other key may get it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage
+from tests.lakes.engines import CATALOG
+
+Row = dict[str, Any]
+Rows = dict[int, tuple[Row, int]]
+"""Key → the row, and the step that wrote it last."""
+_HIDDEN = {"delta": "_metadata.row_id", "iceberg": "_row_id"}
+_GROUPS = 3
+
+
+@dataclass
+class Seen:
+    """What was there when the registration got a version.
+
+    Attributes:
+        rows: the dict of then.
+        ids: key → id.
+        columns: the table's.
+
+    """
+
+    rows: Rows
+    ids: dict[int, int]
+    columns: tuple[str, ...]
+
+
+@dataclass
+class History:
+    """A table and its dict.
+
+    Attributes:
+        kind: of the format.
+        name: of the table, as Spark's catalogs know it.
+        log: what was done, as SQL.
+        snapshots: what can be rolled back to: the engine's version → rows and columns.
+        ids: every key that ever had an id.
+
+    """
+
+    spark: SparkSession
+    kind: str
+    seed: int
+    rows: Rows = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=lambda: {"k": "bigint", "g": "int", "v": "bigint", "w": "int"})
+    log: list[str] = field(default_factory=list)
+    snapshots: dict[int, tuple[Rows, dict[str, str]]] = field(default_factory=dict)
+    ids: dict[int, int] = field(default_factory=dict)
+    number: int = 0
+    next_key: int = 0
+    value: int = 0
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(f"{self.kind} {self.seed}")
+        self.name = f"spark_catalog.default.t{self.seed}" if self.kind == "delta" else f"{CATALOG}.db.t{self.seed}"
+        self._create()
+
+    # ------------------------------------------------------------ the steps
+
+    def step(self) -> str:
+        """Change the table in some way, and the dict; return what was done."""
+        steps: list[Callable[[], None]] = [self.insert, self.update, self.delete, self.merge, self.compact]
+        steps += [self.insert, self.update, self.delete, self.merge, self.add_column, self.rename, self.widen]
+        steps += [self.roll_back, self.delete_all, self.overwrite]
+        weights = [4] * 5 + [2] * 4 + [1, 1, 1, 2, 0.3, 1]
+        before = len(self.log)
+        self.number += 1
+        self.chance.choices(steps, weights)[0]()
+        return "; ".join(self.log[before:])
+
+    def insert(self) -> None:
+        rows = self._new_rows(self.chance.randint(1, 6))
+        self._run(f"INSERT INTO {self.name} {self._values(rows)}")
+        self._written(rows)
+
+    def update(self) -> None:
+        condition, hit = self._condition()
+        value = self._new_value()
+        self._run(f"UPDATE {self.name} SET v = {value} + k WHERE {condition}")
+        self._written([{**self.rows[key][0], "v": value + key} for key in hit])
+
+    def delete(self) -> None:
+        condition, hit = self._condition()
+        self._run(f"DELETE FROM {self.name} WHERE {condition}")
+        self._gone(hit)
+
+    def delete_all(self) -> None:
+        self._run(f"DELETE FROM {self.name}")
+        self._gone(list(self.rows))
+
+    def merge(self) -> None:
+        """Some rows are changed, some go, some come."""
+        value = self._new_value()
+        hit = self.chance.sample(sorted(self.rows), k=min(len(self.rows), self.chance.randint(0, 4)))
+        gone = [key for key in hit if self.chance.random() < 0.3]
+        new = self._new_rows(self.chance.randint(0, 3))
+        source = [f"({key}, {key in gone})" for key in hit] + [f"({row['k']}, false)" for row in new]
+        if not source:
+            return
+        columns = ", ".join(self.columns)
+        numbers = {row["k"]: row for row in new}
+        values = ", ".join(self._case(column, numbers) for column in self.columns)
+        self._run(
+            f"MERGE INTO {self.name} AS t USING (SELECT * FROM VALUES {', '.join(source)} AS s(key, goes)) AS s "
+            f"ON t.k = s.key WHEN MATCHED AND s.goes THEN DELETE WHEN MATCHED THEN UPDATE SET v = {value} + s.key "
+            f"WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})"
+        )
+        self._gone(gone)
+        self._written([{**self.rows[key][0], "v": value + key} for key in hit if key not in gone])
+        self._written(new)
+
+    def compact(self) -> None:
+        """Files are written anew; no row changes, and ids stay."""
+        if self.kind == "delta":
+            self._run(self.chance.choice([f"OPTIMIZE {self.name}", f"REORG TABLE {self.name} APPLY (PURGE)"]))
+            return
+        options = "map('rewrite-all', 'true')"
+        procedure = f"rewrite_data_files(table => '{self._in_catalog}', options => {options})"
+        self._run(f"CALL {CATALOG}.system.{procedure}")
+
+    def add_column(self) -> None:
+        name = f"c{self.number}"
+        self._run(f"ALTER TABLE {self.name} ADD COLUMNS ({name} int)")
+        self.columns[name] = "int"
+        self.rows = {key: ({**row, name: None}, number) for key, (row, number) in self.rows.items()}
+        self._remember()
+
+    def rename(self) -> None:
+        added = [name for name in self.columns if name[0] in "cr"]
+        if not added or (self.kind == "delta" and not self.mapped):
+            return
+        old, new = self.chance.choice(added), f"r{self.number}"
+        self._run(f"ALTER TABLE {self.name} RENAME COLUMN {old} TO {new}")
+        self.columns = {new if name == old else name: kind for name, kind in self.columns.items()}
+        self.rows = {
+            key: ({new if name == old else name: value for name, value in row.items()}, number)
+            for key, (row, number) in self.rows.items()
+        }
+        self._remember()
+
+    def widen(self) -> None:
+        if self.columns["w"] == "bigint":
+            return
+        self._run(f"ALTER TABLE {self.name} ALTER COLUMN w TYPE bigint")
+        self.columns["w"] = "bigint"
+        self._remember()
+
+    def overwrite(self) -> None:
+        """Rows of one group are written anew, as other rows."""
+        group = self.chance.randrange(_GROUPS)
+        rows = [{**row, "g": group} for row in self._new_rows(2)]
+        if self.kind == "delta":
+            self._run(f"INSERT INTO {self.name} REPLACE WHERE g = {group} {self._values(rows)}")
+        else:
+            frame = self.spark.sql(self._values(rows).replace("VALUES", "SELECT * FROM VALUES", 1))
+            kinds = [
+                f"CAST({old} AS {kind}) AS {name}"
+                for old, (name, kind) in zip(frame.columns, self.columns.items(), strict=True)
+            ]
+            from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+            self.log.append(f"overwrite g = {group}")
+            frame.selectExpr(*kinds).writeTo(self.name).overwrite(F.col("g") == group)
+            self._remember()
+        self._gone([key for key, (row, _) in self.rows.items() if row["g"] == group])
+        self._written(rows)
+
+    def roll_back(self) -> None:
+        """To an earlier version with the columns of now: a rollback of Iceberg keeps these."""
+        there = [at for at, (_, columns) in self.snapshots.items() if columns == self.columns]
+        if not there:
+            return
+        at = self.chance.choice(there)
+        rows, columns = self.snapshots[at]
+        if self.kind == "delta":
+            self._run(f"RESTORE TABLE {self.name} TO VERSION AS OF {at}", remember=False)
+        else:
+            to = f"set_current_snapshot(table => '{self._in_catalog}', snapshot_id => {at})"
+            self._run(f"CALL {CATALOG}.system.{to}", remember=False)
+        self.rows, self.columns = dict(rows), dict(columns)
+        self._remember()
+
+    # ------------------------------------------------------------ what they are made of
+
+    def _create(self) -> None:
+        chance = self.chance
+        self.mapped = chance.random() < 0.5
+        if self.kind == "delta":
+            said = {
+                "delta.enableRowTracking": "true",
+                "delta.enableDeletionVectors": chance.choice(["true", "false"]),
+                "delta.enableTypeWidening": "true",
+                "delta.checkpointInterval": "4",
+                **({"delta.columnMapping.mode": "name"} if self.mapped else {}),
+            }
+        else:
+            self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.db")
+            ways = {f"write.{each}.mode": chance.choice(["merge-on-read", "copy-on-write"]) for each in _COMMANDS}
+            said = {"format-version": "3", **ways}
+        properties = ", ".join(f"'{key}' = '{value}'" for key, value in said.items())
+        columns = ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
+        partitioned = chance.choice(["", " PARTITIONED BY (g)"])
+        self._run(f"CREATE TABLE {self.name} ({columns}) USING {self.kind}{partitioned} TBLPROPERTIES ({properties})")
+        self.number += 1
+        self.insert()
+
+    @property
+    def _in_catalog(self) -> str:
+        return self.name.partition(".")[2]
+
+    def _run(self, sql: str, *, remember: bool = True) -> None:
+        self.log.append(sql)
+        self.spark.sql(sql).collect()
+        self._due = remember
+
+    def _written(self, rows: list[Row]) -> None:
+        for row in rows:
+            self.rows[row["k"]] = row, self.number
+        self._remember()
+
+    def _gone(self, keys: list[int]) -> None:
+        for key in keys:
+            del self.rows[key]
+        self._remember()
+
+    def _remember(self) -> None:
+        """Take down what the engine calls the version of now; the last word of a step counts."""
+        if self.kind == "delta":
+            at = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version
+        else:
+            found = self.spark.sql(f"SELECT snapshot_id FROM {self.name}.refs WHERE name = 'main'").collect()
+            if not found:
+                return
+            at = found[0].snapshot_id
+        self.snapshots[at] = dict(self.rows), dict(self.columns)
+
+    def _condition(self) -> tuple[str, list[int]]:
+        if self.chance.random() < 0.5:
+            group = self.chance.randrange(_GROUPS)
+            return f"g = {group}", [key for key, (row, _) in self.rows.items() if row["g"] == group]
+        wanted = self.chance.sample(range(self.next_key), k=min(self.next_key, self.chance.randint(1, 3)))
+        return f"k IN ({', '.join(map(str, wanted))})", [key for key in wanted if key in self.rows]
+
+    def _new_value(self) -> int:
+        self.value += 1000
+        return self.value
+
+    def _new_rows(self, count: int) -> list[Row]:
+        rows = []
+        for _ in range(count):
+            row: Row = dict.fromkeys(self.columns, self.chance.choice([None, self.chance.randrange(100)]))
+            row |= {"k": self.next_key, "g": self.chance.randrange(_GROUPS), "v": self._new_value()}
+            rows.append(row)
+            self.next_key += 1
+        return rows
+
+    def _values(self, rows: list[Row]) -> str:
+        listed = (", ".join("NULL" if row[name] is None else str(row[name]) for name in self.columns) for row in rows)
+        return f"VALUES {', '.join(f'({each})' for each in listed)}"
+
+    def _case(self, column: str, rows: dict[int, Row]) -> str:
+        if column == "k":
+            return "s.key"
+        when = " ".join(
+            f"WHEN {key} THEN {'NULL' if row[column] is None else row[column]}" for key, row in rows.items()
+        )
+        return f"CASE s.key {when} END" if when else "NULL"
+
+
+_COMMANDS = ("delete", "update", "merge")
+
+
+class Judge:
+    """Compares what we say of a table with the dict; a difference is an AssertionError.
+
+    Args:
+        lineage: in the session of the history.
+        history: the table.
+
+    """
+
+    def __init__(self, lineage: ForwardLineage, history: History) -> None:
+        self.lineage, self.history = lineage, history
+        self.seen: dict[int, Seen] = {}
+        self.result = f"sums{history.seed}"
+        self.saved: Seen | None = None
+
+    def look(self) -> None:
+        """Take the version that is there, and compare rows, ids, changes and saved lineage."""
+        name, history = self.history.name, self.history
+        known = self.lineage.tables().get(name)
+        manifest = self.lineage.register(name) if known is None else self.lineage.refresh(name)
+        ids = self._engine_ids()
+        self._check_ids(ids)
+        columns = tuple(history.columns)
+        listed = ", ".join(columns)
+        field = f"DL.`{name}`"
+        found = self.lineage.sql(f"SELECT {listed} FROM {name}").selectExpr(*columns, f"dl_ids({field}) AS ids")
+        rows = {row["k"]: row for row in found.collect()}
+        expected = {key: tuple(row[each] for each in columns) for key, (row, _) in history.rows.items()}
+        assert {key: tuple(row[each] for each in columns) for key, row in rows.items()} == expected, "rows"
+        assert {key: list(row["ids"]) for key, row in rows.items()} == {key: [ids[key]] for key in ids}, "ids"
+        self.seen[manifest.version] = Seen(dict(history.rows), ids, columns)
+        self._check_changed(manifest.version)
+        self._check_saved()
+
+    def _engine_ids(self) -> dict[int, int]:
+        hidden = _HIDDEN[self.history.kind]
+        found = self.history.spark.sql(f"SELECT k, {hidden} AS id FROM {self.history.name}").collect()
+        return {row.k: row.id for row in found}
+
+    def _check_ids(self, ids: dict[int, int]) -> None:
+        """The engine's own promise: a key has the id that it had first, and no other key had that."""
+        known = self.history.ids
+        assert ids.keys() == self.history.rows.keys(), "the engine has other rows than the dict"
+        for key, row_id in ids.items():
+            assert known.setdefault(key, row_id) == row_id, f"the engine gave row {key} another id"
+        assert len(set(known.values())) == len(known), "the engine gave an id twice"
+
+    def _check_changed(self, now: int) -> None:
+        since = self.history.chance.choice(sorted(self.seen))
+        then, there = self.seen[since], self.seen[now]
+        written = {
+            (there.ids[key], "written")
+            for key, (_, number) in there.rows.items()
+            if key not in then.rows or then.rows[key][1] != number
+        }
+        gone = {(then.ids[key], "gone") for key in then.rows.keys() - there.rows.keys()}
+        found = {(row.row_id, row.change) for row in self.lineage.changed(self.history.name, since=since).collect()}
+        assert found == written | gone, f"changed since {since}: {sorted(found)}, not {sorted(written | gone)}"
+
+    def _check_saved(self) -> None:
+        """The lineage of a saved result is that of then; it is stale once the table has another version."""
+        name, now = self.history.name, self.seen[max(self.seen)]
+        if self.saved is None:
+            self.lineage.save(f"SELECT g, sum(v) AS total FROM {name} GROUP BY g", self.result)
+            self.saved = now
+            return
+        stale = {row.table for row in self.lineage.stale().collect() if row.result == self.result}
+        assert bool(stale) == (self.saved is not now), "stale"
+        for group in {row["g"] for row, _ in self.saved.rows.values()}:
+            ids = {self.saved.ids[key] for key, (row, _) in self.saved.rows.items() if row["g"] == group}
+            found = self.lineage.backward_ids(self.result, f"g = {group}")
+            assert set(found) == ids, f"backward of group {group}"
+            if ids <= set(now.ids.values()):
+                keys = sorted(key for key, row_id in now.ids.items() if row_id in ids)
+                rows = self.lineage.backward(self.result, table=name, where=f"g = {group}").select("k").collect()
+                assert sorted(row.k for row in rows) == keys, f"rows of backward of group {group}"
