@@ -29,7 +29,7 @@ class ApproximateAnswer:
         rows_read: how many rows were read for this answer.
         blocks_read: in how many blocks they are.
         interrupted: whether Ctrl-C ended it.
-        unseen: keys of groups of which no row was seen for which the condition holds, and how many there are at most.
+        unseen: keys of groups without a row seen that the condition lets through, and their rows at most.
 
     """
 

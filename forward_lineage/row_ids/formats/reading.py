@@ -196,11 +196,12 @@ def _found(snapshot: Snapshot, footer: _Footer, column: str) -> str | None:
     if all(number is None for _, number in footer.ids.values()):
         raise other_reader(snapshot.what, f"has files in which {column} is another column, or has another name")
     wanted = snapshot.field_ids[column]
-    name = next((top for path, (top, number) in footer.ids.items() if path == top and number == wanted), None)
-    for path, (top, number) in footer.ids.items() if name is not None else ():
-        if top == name and snapshot.field_ids.get(column + path.removeprefix(top)) != number:
+    own = (top for path, (top, number) in footer.ids.items() if path == top and number == wanted)
+    found = next(own, None)
+    for path, (top, number) in footer.ids.items() if found is not None else ():
+        if top == found and snapshot.field_ids.get(column + path.removeprefix(top)) != number:
             raise other_reader(snapshot.what, f"has files in which {path} is another column, or has another name")
-    return None if name is None else name.lower()
+    return None if found is None else found.lower()
 
 
 def _put_in(snapshot: Snapshot, file: LiveFile, column: str, kind: str) -> str | None:

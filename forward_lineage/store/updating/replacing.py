@@ -69,7 +69,6 @@ from forward_lineage.store.updating.touched_rows import kept
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.tracing.trace_scope import Narrowed, not_traced
-from rewrites.tables import BaseTable
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -398,20 +397,20 @@ class Replacer:
             assert found.changes is not None, "others were turned away before"
             if isinstance(touched.how, Growing) and not found.changes.after:
                 continue
-            came = self._chosen_of(found)
+            came = self._chosen.table_of(self._rows_chosen(found))
             sql, placed = added.sql.replace(PLACE, came.relation), [came]
             for each in sorted(added.kept):
-                stays = self._chosen_of(by_name[each], others=True)
+                stays = self._chosen.table_of(self._rows_chosen(by_name[each], others=True))
                 sql, placed = sql.replace(kept(each), stays.relation), [*placed, stays]
             yield sql, Narrowed(names, placed=tuple(placed))
 
-    def _chosen_of(self, found: Input, *, others: bool = False) -> BaseTable:
-        """The rows of a table that came or differ, or all others, as a table."""
+    def _rows_chosen(self, found: Input, *, others: bool = False) -> Chosen:
+        """The rows of a table that came or differ, or all others."""
         assert found.changes is not None, "others were turned away before"
         manifest = self.tables.registered(found.edge.name)
         by_value = manifest.provider is Provider.KEY
         table, ids = self.tables.base_table(manifest), found.changes.after
-        return self._chosen.table_of(Chosen(table, manifest.version, ids, by_value, others=others))
+        return Chosen(table, manifest.version, ids, by_value, others=others)
 
     def _made(self, touched: Touched, parts: Sequence[Part]) -> tuple[MadeAgain, Hidden]:
         """The rows that are other ones now, and hidden columns of groups."""
