@@ -16,7 +16,6 @@ from forward_lineage.row_ids.file_locations import relation_of
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
 from forward_lineage.spark.names import data_source, data_sources, glob_literal, quoted, quoted_name, string_literal
 from forward_lineage.storage.fields import text
-from rewrites.lineage_functions import DL_CONTAINS
 from udafs.lineage_set import LineageSet
 
 ROW_ID = f"dl_row_id({THIS_MANIFEST}, _metadata)"
@@ -136,7 +135,8 @@ class Part:
     def relation(self, files: Sequence[str]) -> str:
         """Write its files, or some of them, as what stands after FROM, without the rows that are gone."""
         found = data_sources("parquet", [glob_literal(path) for path in files])
-        return f"{found} WHERE NOT {DL_CONTAINS}(X'{self.deleted}', {ROW_ID})" if self.deleted else found
+        # The module that has this name brings sqlglot, which commands without Spark do without.
+        return f"{found} WHERE NOT dl_contains(X'{self.deleted}', {ROW_ID})" if self.deleted else found
 
 
 def rows_of_parts(
