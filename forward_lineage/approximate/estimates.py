@@ -51,7 +51,6 @@ class Series:
         rows: how many rows were read.
         count: how many of these count.
         total: about the sum of their values.
-        squares: about the sum of the squares of their values.
 
     """
 
@@ -63,7 +62,6 @@ class Series:
     rows: int = 0
     count: int = 0
     total: float = 0.0
-    squares: float = 0.0
 
     def add(self, values: Floats, kept: Floats | None) -> None:
         """Add rows that were read."""
@@ -73,7 +71,6 @@ class Series:
             self.kept.append(kept)
         self.count += values.size if kept is None else int(kept.sum())
         self.total += float(values.sum())
-        self.squares += float(np.dot(values, values))
 
     def all_values(self) -> Floats:
         """Return the values in one array."""

@@ -13,8 +13,8 @@ EXISTENCE = ("SEMI", "ANTI")
 def join_form(join: exp.Join) -> str | None:
     """Return ``INNER``, ``LEFT``, ``RIGHT``, ``FULL``, ``SEMI`` or ``ANTI``; None: it is another one, as an as-of join.
 
-    More rows on a side give more joined rows where the form keeps or multiplies that side: both sides of INNER, the
-    left one of LEFT, SEMI and ANTI, the right one of RIGHT. On the other side they may take rows away.
+    More rows on a side that the form keeps give more joined rows. Kept are both sides of INNER, the left one of LEFT,
+    SEMI and ANTI, and the right one of RIGHT. On other sides more rows may take joined rows away.
     """
     side, kind, method = _words(join)
     if method not in ("", "NATURAL"):

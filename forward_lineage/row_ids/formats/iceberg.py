@@ -263,7 +263,7 @@ def _vectors(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[tup
             )
         place, size = _near(file["file_path"], what), int(file["content_size_in_bytes"])
         deleted = deletion_vectors.of_iceberg(place, int(file["content_offset"]), size, int(file["record_count"]))
-        yield _place(file["referenced_data_file"]), _sequence(entry, manifest, path), deleted
+        yield place_of(file["referenced_data_file"]), _sequence(entry, manifest, path), deleted
 
 
 def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[LiveFile]:
@@ -280,7 +280,7 @@ def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator
         if file.get("key_metadata") is not None:
             raise other_reader(what, "has encrypted files")
         sequence = _sequence(entry, manifest, path)
-        yield LiveFile(_place(file["file_path"]), int(first), sequence, int(file["record_count"]))
+        yield LiveFile(place_of(file["file_path"]), int(first), sequence, int(file["record_count"]))
 
 
 def _sequence(entry: Mapping[str, Any], manifest: Mapping[str, Any], path: Path) -> int:
@@ -292,8 +292,8 @@ def _sequence(entry: Mapping[str, Any], manifest: Mapping[str, Any], path: Path)
     return int(found)
 
 
-def _place(path: str) -> str:
-    """Locations are plain text, nothing encoded, mostly with a scheme."""
+def place_of(path: str) -> str:
+    """Return the path of a location: plain text, nothing encoded, mostly with a scheme."""
     if path.startswith("file:"):
         return "/" + path.removeprefix("file:").lstrip("/")
     return path if is_local(path) else address_of(path)
@@ -302,7 +302,7 @@ def _place(path: str) -> str:
 def _near(path: str, what: str) -> Path:
     if not is_local(path):
         raise other_reader(what, f"has its metadata on another file system ({path.partition(':')[0]}:)")
-    return Path(_place(path))
+    return Path(place_of(path))
 
 
 def _avro(path: Path) -> list[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from forward_lineage.row_ids.formats.iceberg import place_of
 from forward_lineage.row_ids.formats.versions import FORMATS, Table
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.spark.errors import spark_errors
@@ -82,7 +83,7 @@ def _metadata(spark: SparkSession, identity: str) -> Path:
             f"{identity} has its metadata in {place}, and metadata are read on the local file system only",
             instead="Give key=, or save a copy and register that.",
         )
-    return Path("/" + place.removeprefix("file:").lstrip("/"))
+    return Path(place_of(place))
 
 
 def current(spark: SparkSession, identity: str, name: str) -> Table:

@@ -8,7 +8,7 @@ from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import TracedTable
 from forward_lineage.store.updating.growing_groups import Growing
-from forward_lineage.store.updating.hidden_sums import sums_of
+from forward_lineage.store.updating.hidden_sums import are_kept
 from forward_lineage.store.updating.replacement_rules import Keyed
 from forward_lineage.store.updating.replacing import Touched
 
@@ -66,8 +66,7 @@ def _single(rows: int, pairs: int) -> float:
 def _sums_that_are_asked(touched: Touched, read: float) -> float:
     """Hidden sums of all groups, if they are not kept; and what rows that went had added."""
     assert isinstance(touched.how, Growing), "asked before"
-    hidden = touched.how.hidden
-    seconds = STATEMENT + READ_ROW * read if hidden and sums_of(touched.saved, hidden) is None else 0
+    seconds = STATEMENT + READ_ROW * read if touched.how.hidden and not are_kept(touched.saved) else 0
     return seconds + (STATEMENT if any(each.changes and each.changes.before for each in touched.others) else 0)
 
 

@@ -81,11 +81,12 @@ class GroupSums:
             NotProvableError: a value is not told.
 
         """
-        gone = (
-            None
-            if went is None
-            else arrow_table(went[1].of_rows_that_went(how.places[0].sql, how.places[0].probe.table))
-        )
+        gone, ids = None, LineageSet()
+        if went is not None:
+            found, views = went
+            assert found.changes is not None, "others were turned away before"
+            place = how.places[0]
+            gone, ids = arrow_table(views.of_rows_that_went(place.sql, place.probe.table)), found.changes.before
         listed_parts = [rows for rows, _ in parts] or [each.slice(0, 0) for each in (gone,) if each is not None]
         came = pa.concat_tables(listed_parts)
         numbers = LineageSet(saved.numbers())
@@ -96,7 +97,7 @@ class GroupSums:
         groups = Groups(
             *(numbers.ids(), came, stacked(parts)),
             gone,
-            LineageSet() if went is None or went[0].changes is None else went[0].changes.before,
+            ids,
             then or {},
             now,
         )

@@ -47,6 +47,11 @@ def write_sums(folder: Path, hidden: Sequence[str], sums: Hidden, rows: int) -> 
         os.fsync(file.fileno())
 
 
+def are_kept(saved: SavedResult) -> bool:
+    """Tell whether hidden columns are kept beside the rows of a result, without reading them."""
+    return (saved.folder / NAME).exists()
+
+
 def sums_of(saved: SavedResult, hidden: Sequence[str]) -> Hidden | None:
     """Return the hidden columns of all rows of a result; None: they are not kept, or cannot be read."""
     with suppress(OSError, ValueError, KeyError, TypeError, ArithmeticError, LineageError):

@@ -13,6 +13,7 @@ from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import check_newest
 from forward_lineage.store.updating.costs import Costs, costs_of
 from forward_lineage.store.updating.hidden_sums import NAME as SUMS
+from forward_lineage.store.updating.hidden_sums import are_kept
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
@@ -181,7 +182,7 @@ class Updater:
         with self._library.writing(saved.name) as folder:
             paths = [NAME, *(file.path for file in saved.row_files), *(each.path for each in saved.segments())]
             paths += [each.path for table in saved.tables for each in table.dictionary_files]
-            paths += [each for each in (SUMS,) if (saved.folder / each).exists()]
+            paths += [SUMS] if are_kept(saved) else []
             share_files(saved, paths, folder)
             kept = replace(proven, data=folder.name)
             return self._library.publish(lambda newest: still_newest(kept, saved.version, newest))
