@@ -104,8 +104,8 @@ def kind_of(frame: DataFrame, name: str) -> DataType:
     return frame.schema[name].dataType
 
 
-def _compared(frame: DataFrame) -> list[str]:
-    """The user's columns whose values can be compared exactly."""
+def compared(frame: DataFrame) -> list[str]:
+    """Return the user's columns whose values can be compared exactly."""
     return [name for name in users(frame) if isinstance(kind_of(frame, name), _COMPARED)]
 
 
@@ -161,7 +161,7 @@ def _another_column(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
 def _with_itself(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
     """Joined with itself, or with some of itself; lineage of both sides, of one, of none."""
     left, right = numbered(frame, "l"), numbered(frame, "r")
-    keys = _compared(left)
+    keys = compared(left)
     at, some = dice.random(), dice.random() < 0.5
     kept, how = dice.choice(["both", "left", "none"]), dice.choice(["inner", "left", "full", "left_semi", "left_anti"])
     if not keys or len(lineages(frame)) > 1:
@@ -176,7 +176,7 @@ def _with_itself(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
 
 def _grouped(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
     mine = numbered(frame)
-    keys = _compared(mine)
+    keys = compared(mine)
     chosen = dice.sample(keys, min(len(keys), dice.randint(0, 2)))
     asked = [F.count("*").alias("n"), F.count(named(dice.choice(users(mine)))).alias("k")]
     if keys:
@@ -193,7 +193,7 @@ def _union(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
 
 
 def _sorted(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
-    descending, keys = dice.random() < 0.5, _compared(frame)
+    descending, keys = dice.random() < 0.5, compared(frame)
     if not keys:
         return frame
     key = named(dice.choice(keys))
@@ -202,7 +202,7 @@ def _sorted(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
 
 def _first_of_all(frame: DataFrame, dice: Random, _: Around) -> DataFrame:
     """LIMIT after a sort by all columns that there are: rows that tie are equal."""
-    keys, most, skipped = _compared(frame), dice.randint(0, 4), dice.choice([0, 0, 1])
+    keys, most, skipped = compared(frame), dice.randint(0, 4), dice.choice([0, 0, 1])
     if not keys:
         return frame
     mine = frame.select(*map(named, keys))
@@ -218,7 +218,7 @@ def _kept(frame: DataFrame, dice: Random, around: Around) -> DataFrame:
 
 def _as_view(frame: DataFrame, dice: Random, around: Around) -> DataFrame:
     mine = numbered(frame)
-    keys, place = _compared(mine), dice.random()
+    keys, place = compared(mine), dice.random()
     if not keys:
         return mine
     name, key = around.view(mine), keys[int(place * len(keys))]

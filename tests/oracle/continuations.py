@@ -15,12 +15,23 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from forward_lineage.checking import continuations as steps
-from forward_lineage.checking.continuations import Step, Steps, kind_of, lineages, named, numbered, some_steps, users
+from forward_lineage.checking.continuations import (
+    Step,
+    Steps,
+    compared,
+    condition,
+    kind_of,
+    lineages,
+    named,
+    numbered,
+    some_steps,
+    users,
+)
 from udafs.lineage_set import LineageSet
 
 End = Callable[[DataFrame], "Counter[object]"]
@@ -113,6 +124,96 @@ def _written(frame: DataFrame, _: Random, around: steps.Around) -> DataFrame:
     return frame.sparkSession.read.parquet(folder)
 
 
+# --- steps that few tests take: shapes of SQL above the frame, and its rows computed early ---------------------
+
+
+def _grouping_sets(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    mine = numbered(frame)
+    keys = compared(mine)
+    chosen, is_cube = dice.sample(keys, min(len(keys), 2)), dice.random() < 0.5
+    return (mine.cube(*chosen) if is_cube else mine.rollup(*chosen)).agg(F.count("*").alias("n"))
+
+
+def _unpivoted(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    mine = numbered(frame)
+    first = dice.choice(users(mine))
+    alike = [name for name in users(mine) if kind_of(mine, name) == kind_of(mine, first)]
+    kept = [name for name in mine.columns if name not in alike]
+    return mine.unpivot([*map(named, kept)], [*map(named, alike)], "name", "value")
+
+
+def _pivoted(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    mine = numbered(frame)
+    keys = compared(mine)
+    return mine.groupBy(dice.choice(keys)).pivot(dice.choice(keys)).count() if keys else mine
+
+
+def _windowed(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    """Rows that tie are equal in all that is compared, so each column has one answer."""
+    mine = numbered(frame)
+    keys = compared(mine)
+    if not keys:
+        return mine
+    groups = Window.partitionBy(dice.choice(keys))
+    ranked = groups.orderBy(*map(named, dice.sample(keys, dice.randint(1, len(keys)))))
+    made = dice.choice([F.count("*").over(groups), F.rank().over(ranked), F.dense_rank().over(ranked)])
+    return mine.withColumn("ranked", made).filter(F.col("ranked") <= dice.randint(1, 3))
+
+
+def _exploded(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    each = F.explode(F.sequence(F.lit(1), F.lit(dice.randint(1, 2))))
+    return numbered(frame).withColumn("each", each)
+
+
+def _one_of_each(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    mine = numbered(frame)
+    keys = compared(mine)
+    chosen = dice.sample(keys, dice.randint(1, len(keys))) if keys else []
+    return mine.dropDuplicates(chosen).select(*chosen) if chosen else mine
+
+
+def _filled(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    mine = numbered(frame)
+    return mine.na.fill(7) if dice.random() < 0.5 else mine.na.drop(subset=dice.choices(users(mine), k=2))
+
+
+def _computed_early(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    return frame.localCheckpoint(eager=dice.random() < 0.5)
+
+
+def _in_subqueries(frame: DataFrame, dice: Random, around: steps.Around) -> DataFrame:
+    """The frame as a view, read again in a subquery of a condition or of a column."""
+    mine = numbered(frame)
+    keys, at = compared(mine), dice.random()
+    some = mine.filter(condition(mine, dice))
+    if not keys:
+        return mine
+    outer, inner, key = around.view(mine), around.view(some), keys[int(at * len(keys))]
+    mine_alone = ", ".join(f"a.{name}" for name in users(mine))
+    asked = [
+        f"SELECT a.* FROM {outer} AS a WHERE EXISTS (SELECT 1 FROM {inner} AS b WHERE b.{key} = a.{key})",
+        f"SELECT a.* FROM {outer} AS a WHERE NOT EXISTS (SELECT 1 FROM {inner} AS b WHERE b.{key} <=> a.{key})",
+        f"SELECT a.* FROM {outer} AS a WHERE a.{key} NOT IN (SELECT {key} FROM {inner})",
+        f"SELECT a.* FROM {outer} AS a WHERE a.{key} >= (SELECT max({key}) FROM {inner})",
+        f"SELECT {mine_alone}, (SELECT count(*) FROM {inner} AS b WHERE b.{key} = a.{key}) AS n FROM {outer} AS a",
+        f"SELECT {mine_alone}, l.n FROM {outer} AS a, LATERAL (SELECT count(*) AS n FROM {inner} AS b "
+        f"WHERE b.{key} = a.{key}) AS l",
+    ]
+    return frame.sparkSession.sql(dice.choice(asked))
+
+
+_LESS_COMMON: dict[str, Step] = {
+    "grouping sets": _grouping_sets,
+    "unpivot": _unpivoted,
+    "pivot": _pivoted,
+    "window": _windowed,
+    "explode": _exploded,
+    "one of each": _one_of_each,
+    "nulls filled": _filled,
+    "checkpoint": _computed_early,
+    "subqueries": _in_subqueries,
+}
+
 # What gives other rows with lineage than without: plain Spark has nothing to compare them with.
 BY_LINEAGE: dict[str, Step] = {
     "DL alone": _only_lineage,
@@ -120,10 +221,10 @@ BY_LINEAGE: dict[str, Step] = {
     "a column of lineage": _lineage_column,
     "distinct with DL": _distinct_with_lineage,
 }
-STEPS = {**steps.STEPS, **BY_LINEAGE, "join with a table": _with_a_table, "write and read": _written}
+STEPS = {**steps.STEPS, **BY_LINEAGE, **_LESS_COMMON, "join with a table": _with_a_table, "write and read": _written}
 
 # Rare are those that cost jobs of their own.
-_WEIGHTS = {**steps.WEIGHTS, "write and read": 0.5, "DL alone": 0.3}
+_WEIGHTS = {**steps.WEIGHTS, "write and read": 0.5, "DL alone": 0.3, "pivot": 0.3, "checkpoint": 0.5}
 
 
 # --- ends ---------------------------------------------------------------------------------------------------
