@@ -196,8 +196,13 @@ def _in_subqueries(frame: DataFrame, dice: Random, around: steps.Around) -> Data
         f"SELECT a.* FROM {outer} AS a WHERE a.{key} NOT IN (SELECT {key} FROM {inner})",
         f"SELECT a.* FROM {outer} AS a WHERE a.{key} >= (SELECT max({key}) FROM {inner})",
         f"SELECT {mine_alone}, (SELECT count(*) FROM {inner} AS b WHERE b.{key} = a.{key}) AS n FROM {outer} AS a",
+        f"SELECT a.*, (SELECT count(*) FROM {inner} AS b WHERE b.{key} < a.{key}) AS n FROM {outer} AS a",
         f"SELECT {mine_alone}, l.n FROM {outer} AS a, LATERAL (SELECT count(*) AS n FROM {inner} AS b "
         f"WHERE b.{key} = a.{key}) AS l",
+        f"SELECT {mine_alone} FROM {outer} AS a JOIN {outer} AS b "
+        f"ON a.{key} = b.{key} AND a.{key} >= (SELECT min({key}) FROM {inner})",
+        f"SELECT a.{key} > (SELECT min({key}) FROM {inner}) AS k, count(*) AS n FROM {outer} AS a GROUP BY 1",
+        f"WITH w AS (SELECT * FROM {outer}) SELECT {mine_alone} FROM w AS a JOIN w AS b ON a.{key} = b.{key}",
     ]
     return frame.sparkSession.sql(dice.choice(asked))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from tests.oracle.algebra import Cte, Database, GroupBy, Item, Join, Op, Query, Rel, Select, SortKey, Statement, Table
@@ -24,6 +25,13 @@ def stacked_statements(draw: st.DrawFn) -> Statement:
 
 def stacked_cases() -> st.SearchStrategy[tuple[Database, Statement]]:
     return st.tuples(databases(), stacked_statements())
+
+
+def _site(scope: Scope) -> Site:
+    """A place over columns of which one at least can be named: of two tables that share all their names none can."""
+    site = Site(tuple(references((scope,))), (scope,), (), subqueries=False)
+    assume(site.atoms)
+    return site
 
 
 class StackedWriter(QueryWriter):
@@ -52,7 +60,7 @@ class StackedWriter(QueryWriter):
     def _made(self, depth: int) -> tuple[Query, Scope]:
         """A block whose rows stand for many: groups, or rows with a window."""
         source, scope = self._base(depth)
-        site = Site(tuple(references((scope,))), (scope,), (), subqueries=False)
+        site = _site(scope)
         select = Select((), source, (), self.predicate(site, 1) if self.chance(4) else None)
         if self.chance(3):
             return self._numbered(source, scope)
@@ -100,7 +108,7 @@ class StackedWriter(QueryWriter):
 
     def _windowed(self, source: Rel, scope: Scope) -> tuple[Query, Scope]:
         """Any select list over a source, groups included."""
-        site = Site(tuple(references((scope,))), (scope,), (), subqueries=False)
+        site = _site(scope)
         select = Select((), source, (), self.predicate(site, 1) if self.chance(4) else None)
         written, columns, _ = (
             self._grouped(select, site, scope, None) if self.chance(2) else self._finish(select, site, scope, None)
@@ -109,7 +117,7 @@ class StackedWriter(QueryWriter):
 
     def _numbered(self, source: Rel, scope: Scope) -> tuple[Query, Scope]:
         """Columns of a source beside windows over it; the order of rows is often total, so that all is determined."""
-        site = Site(tuple(references((scope,))), (scope,), (), subqueries=False)
+        site = _site(scope)
         where = self.predicate(site, 1) if self.chance(4) else None
         kept = self.some(site.atoms, 1, 3)
         items = [Item(expr, self.fresh("k")) for expr, _ in kept]
@@ -124,7 +132,7 @@ class StackedWriter(QueryWriter):
     def _above(self, query: Query, columns: Scope) -> tuple[Query, Scope]:
         """A filter, groups or windows over a query."""
         derived, scope = self._derived(query, columns, set())
-        site = Site(tuple(references((scope,))), (scope,), (), subqueries=False)
+        site = _site(scope)
         shape = self.pick(["filter", "filter", "filter", "group", "window", "limit"])
         if shape == "window":
             return self._numbered(derived, scope)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
@@ -64,6 +65,29 @@ USES: dict[str, Callable[[DataFrame], DataFrame]] = {
         "SELECT id, (SELECT max(s) FROM self_joined_view), dl_ids(DL.self_joined) FROM self_joined_view"
     ),
 }
+# Most stand where Spark refuses a subquery that has chance in it.
+_LEAST = "(SELECT min(s) FROM self_joined_view)"
+IN_SUBQUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "LATERAL": _sql(
+        "SELECT a.id, l.n, dl_ids(a.DL.self_joined) FROM self_joined_view AS a,"
+        " LATERAL (SELECT count(*) AS n FROM self_joined_view AS b WHERE b.s = a.s) AS l"
+    ),
+    "JOIN … ON": _sql(
+        "SELECT a.id, dl_ids(b.DL.self_joined) FROM self_joined_view AS a"
+        f" JOIN self_joined_view AS b ON a.id = b.id AND a.s > {_LEAST}"
+    ),
+    "GROUP BY": _sql(f"SELECT s > {_LEAST} AS more, count(*) AS n FROM self_joined_view GROUP BY 1"),
+    "ORDER BY": _sql(f"SELECT id, dl_ids(DL.self_joined) FROM self_joined_view ORDER BY s > {_LEAST}"),
+    "an aggregate": _sql(f"SELECT id, max({_LEAST}) AS least FROM self_joined_view GROUP BY id"),
+    "a subquery that joins with all values": _sql(  # for which Spark copies what is around it
+        "SELECT a.id, dl_ids(a.DL.self_joined), (SELECT count(*) FROM self_joined_view AS b WHERE b.s < a.s) AS n"
+        " FROM self_joined_view AS a"
+    ),
+    "a CTE read twice": _sql(
+        "WITH w AS (SELECT * FROM self_joined_view)"
+        " SELECT a.id, dl_ids(b.DL.self_joined) FROM w AS a JOIN w AS b USING (s)"
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +118,19 @@ def _analysed(frame: DataFrame) -> str:
     return str(frame._jdf.queryExecution().analyzed().toString())
 
 
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", [*USES, *IN_SUBQUERIES])
 def test_a_frame_with_itself(spark: SparkSession, lineage: ForwardLineage, use: str) -> None:
+    step = {**USES, **IN_SUBQUERIES}[use]
     with configured(spark, {BY_REFERENCE: "false"}):
-        expected = _rows(USES[use](lineage.sql(WINDOW)))
-    assert _rows(USES[use](lineage.sql(WINDOW))) == expected
+        expected = _rows(step(lineage.sql(WINDOW)))
+    assert _rows(step(lineage.sql(WINDOW))) == expected
+
+
+def test_chance_of_the_users_stays_chance(lineage: ForwardLineage) -> None:
+    frame = lineage.sql(WINDOW).withColumn("x", expr("rand()"))
+    assert STAGE in _analysed(frame)
+    with pytest.raises(AnalysisException, match="NON_DETERMINISTIC"):
+        IN_SUBQUERIES["JOIN … ON"](frame)
 
 
 FILTERED: dict[str, Callable[[DataFrame], DataFrame]] = {

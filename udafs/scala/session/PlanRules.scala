@@ -14,8 +14,11 @@ private object PlanRules {
   /** Once, before Spark's rules for operators, where its version has a place for that. */
   private val early: Seq[Rule[LogicalPlan]] = Seq(CopiesApart)
 
-  /** With Spark's rules for operators, as often as these; `PlansAsTheyStand` comes right behind the one that it mends. */
-  private val withOperators: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, StagedQueries, OnceReadEarly, GroupedWindows)
+  /**
+   * With Spark's rules for operators, as often as these; `PlansAsTheyStand` comes right behind the one that it mends. Where a subquery
+   * becomes a join, Spark may copy what is around it, stages included: `CopiesApart` comes again.
+   */
+  private val withOperators: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, StagedQueries, CopiesApart, OnceReadEarly, GroupedWindows)
 
   private val before: Seq[Rule[LogicalPlan]] = Seq(
     RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.analysis.{DeduplicateRelations, MultiInstanceRelation}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, PlanExpression, SortOrder}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, CTERelationDef, CTERelationRef, Join, JoinHint, LogicalPlan, Subquery, UnaryNode, WithCTE}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -28,6 +28,12 @@ case class StagedQuery(child: LogicalPlan) extends UnaryNode with MultiInstanceR
   override def output: Seq[Attribute] = child.output
   override def maxRows: Option[Long] = child.maxRows
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  /**
+   * As the user's query is. The numbers of stages claim chance, so that Spark evaluates a stage once for all its uses, and have none: whoever
+   * reads a frame in LATERAL, in JOIN … ON or in GROUP BY would be refused for it.
+   */
+  override lazy val deterministic: Boolean = !hasChance(child)
 
   /** So that rules for CTEs come here, were all of them put in place. */
   final override val nodePatterns: Seq[TreePattern] = Seq(CTE)
@@ -58,6 +64,12 @@ object StagedQuery {
   }
 
   private def isStage(cte: CTERelationDef): Boolean = cte.output.exists(HiddenColumns.is)
+
+  private def hasChance(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(_.exists {
+    case subquery: PlanExpression[_] => hasChance(subquery.plan.asInstanceOf[LogicalPlan])
+    case _: DlNumber => false
+    case each => !each.deterministic && each.children.forall(_.deterministic)
+  }))
 
   private def apart(query: LogicalPlan): StagedQuery = StagedQuery(renumbered(query))
 
