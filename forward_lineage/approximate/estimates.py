@@ -31,11 +31,9 @@ SETTLED: dict[str, LowerLimit] = {
 BOUNDERS = (BETTING, *SETTLED)
 _NEAR_WHOLE = 1e-6
 
-#: An end that is wanted as near as it gets.
-NEAREST = math.inf
-Ends = tuple[float | None, float | None]
-"""Of the lower and the upper end of an interval the number that it must not lie beyond; None: it does not matter."""
-BOTH: Ends = (NEAREST, NEAREST)
+Ends = tuple[bool, bool]
+"""Whether the lower and the upper end of an interval matter."""
+BOTH: Ends = (True, True)
 
 
 @dataclass
@@ -51,6 +49,7 @@ class Series:
         rows: how many rows were read.
         count: how many of these count.
         total: about the sum of their values.
+        squares: about the sum of their squares.
 
     """
 
@@ -62,6 +61,7 @@ class Series:
     rows: int = 0
     count: int = 0
     total: float = 0.0
+    squares: float = 0.0
 
     def add(self, values: Floats, kept: Floats | None) -> None:
         """Add rows that were read."""
@@ -71,6 +71,7 @@ class Series:
             self.kept.append(kept)
         self.count += values.size if kept is None else int(kept.sum())
         self.total += float(values.sum())
+        self.squares += float(np.dot(values, values))
 
     def all_values(self) -> Floats:
         """Return the values in one array."""
@@ -113,7 +114,7 @@ class Estimator:
     interval: Interval | None = None
     _wagers: tuple[Wager, Wager] | None = field(default=None, repr=False)
     _wagered: list[int] = field(default_factory=lambda: [0, 0], repr=False)
-    _added_up: tuple[int, int] | None = field(default=None, repr=False)
+    _added_up: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         low, high = self._value_range()
@@ -136,7 +137,7 @@ class Estimator:
             ends: which ends matter. Bets look at others later, if ever: they may look at any time.
 
         """
-        if self._added_up is not None:
+        if self._added_up:
             return
         series = self.series
         if series.rows >= self.size:
@@ -155,16 +156,16 @@ class Estimator:
         if self.bounder == BETTING and self.series.rows:
             self.look(1)
 
-    def settle(self, count: int, total: int) -> None:
+    def settle(self, count: int, total: Fraction) -> None:
         """Say what all rows of the group are, added up elsewhere.
 
         Args:
             count: how many rows count.
-            total: the sum of their values.
+            total: the sum of their values, without rounding errors.
 
         """
-        self._added_up = count, total
-        self.interval = self._exact(count, Fraction(total))
+        self._added_up = True
+        self.interval = self._exact(count, total if self.series.whole else Fraction(float(total)))
 
     def known_value(self) -> float | None:
         """Return the value, if it is one number for sure; of a column of one value, AVG may still turn out NULL."""
@@ -178,7 +179,7 @@ class Estimator:
 
         It is computed without rounding errors, so that the rows read give the same number again.
         """
-        if self._added_up is not None:
+        if self._added_up:
             return self.interval.low if self.interval is not None else None
         count, rows = self.series.count, self.series.rows
         weight = Fraction(self.size, rows) if rows else Fraction(0)
@@ -191,7 +192,7 @@ class Estimator:
 
     def rough_estimate(self) -> float | None:
         """Return about the estimate, in less time."""
-        if self._added_up is not None:
+        if self._added_up:
             return self.interval.low if self.interval is not None else None
         series = self.series
         if series.kept is None and self.size and self.interval is not None and self.interval.exact:
@@ -202,6 +203,27 @@ class Estimator:
             return weight * count
         return None if not count else total / count if self.aggregate.function == "AVG" else weight * total
 
+    def rows_needed(self, gap: float) -> float:
+        """Return about how many rows it takes until the interval reaches no farther from the estimate than that.
+
+        It is as for normal values, and for an end that large values keep away. It says what to do, and proves nothing.
+        """
+        series, function = self.series, self.aggregate.function
+        per = series.count if function == "AVG" else series.rows
+        if not (per and series.rows):
+            return float(self.size)
+        total, squares = (series.count, series.count) if function == "COUNT" else (series.total, series.squares)
+        mean = total / per
+        spread, level = math.sqrt(max(squares / per - mean * mean, 0.0)), math.log(2 / self.delta)
+        low, high = self._value_range()
+        away = level * max(mean - low, high - mean) / 2
+        near = (gap if function == "AVG" else gap / self.size) + spread / math.sqrt(per)  # the gap may be wider
+        if near <= 0:
+            return float(self.size)
+        normal = math.sqrt(2 * level) * spread
+        needed = ((normal + math.sqrt(normal**2 + 4 * near * away)) / (2 * near)) ** 2 * series.rows / per
+        return needed / (1 + needed / self.size)
+
     # ------------------------------------------------------------ betting
 
     def _bet(self, before: Interval, ends: Ends) -> Interval:
@@ -209,7 +231,7 @@ class Estimator:
         if self._wagers is None:
             whole = self.series.whole or self.aggregate.function == "COUNT"
             self._wagers = Wager(self.size, whole=whole), Wager(self.size, whole=whole)
-        limits = [self._limit(side, ends[side]) for side in (0, 1)]
+        limits = [self._limit(side, matters=ends[side]) for side in (0, 1)]
         lower, upper = max(low + limits[0], low), min(high - limits[1], high)
         found = Interval(lower, max(upper, lower))
         if self.aggregate.function != "AVG":
@@ -218,13 +240,12 @@ class Estimator:
             found = Interval(math.ceil(found.low - _NEAR_WHOLE), math.floor(found.high + _NEAR_WHOLE))
         return before.narrowed(found)
 
-    def _limit(self, side: int, end: float | None) -> float:
+    def _limit(self, side: int, *, matters: bool) -> float:
         """By how much the average is over the low end (0), or below the high end (1), at least."""
-        if end is None or self._wagers is None:
+        if not matters or self._wagers is None:
             return -math.inf
-        wager = self._wagers[side]
-        self._feed(side)  # the nearest end: to ask about the number alone takes more rows, and hardly less time
-        return wager.limit(self.delta / 2)
+        self._feed(side)
+        return self._wagers[side].limit(self.delta / 2)
 
     def _feed(self, side: int) -> None:
         """Give a wager the rows that were read since it was asked."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +21,6 @@ from udafs.errors import BadArgumentError
 
 #: So many rows are looked up at once.
 _BATCH = 1 << 21
-_LARGEST = 1 << 53
 
 
 @dataclass
@@ -108,7 +109,7 @@ def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection, *, fre
     """
     _check_indexed(scramble, keys)
     index = index_of(scramble, keys, chosen)
-    order = ScrambleOrder if fresh else DrawnOrder
+    order = ScrambleOrder if fresh else partial(DrawnOrder, chance=np.random.default_rng())
     if index is None:
         return [Group((), (), None, scramble.rows, order(scramble.rows))]
     cells = _cells(index, keys, chosen)
@@ -216,29 +217,26 @@ class Feeder:
             group.read += mine.size
 
     def adds_up(self) -> bool:
-        """Tell whether `settle` may be called: sums of whole numbers have no rounding errors."""
-        most = self._scramble.rows
-        return all(each.whole and max(-each.low, each.high) * most < _LARGEST for each in self._numbers.values())
+        """Tell whether `settle` may be called: sums have no rounding errors."""
+        return all(each.sums is not None for each in self._numbers.values())
 
-    def adding_takes(self, groups: Iterable[Group]) -> float:
+    def adding_takes(self, groups: Sequence[Group]) -> float:
         """Return about how many nanoseconds `settle` takes."""
-        some = list(groups)
-        return self._adder.nanoseconds(sum(group.size for group in some), _share(some))
+        return self._adder.nanoseconds(sum(group.size for group in groups), _share(groups))
 
-    def settle(self, groups: Iterable[Group]) -> None:
+    def settle(self, groups: Sequence[Group]) -> None:
         """Add up all rows of groups, which then are exact. A row takes a small part of what it takes in rounds."""
-        some = list(groups)
-        if self._adder.scans(sum(group.size for group in some), _share(some)):
-            self._settle(some, self._adder.scan([group.cells for group in some]))
-            for group in some:
+        if self._adder.scans(sum(group.size for group in groups), _share(groups)):
+            self._settle(groups, self._adder.scan([group.cells for group in groups]))
+            for group in groups:
                 group.scanned = True
             return
         batch: list[Group] = []
         rows = 0
-        for group in some:
+        for group in groups:
             batch.append(group)
             rows += group.size
-            if rows >= _BATCH or group is some[-1]:
+            if rows >= _BATCH or group is groups[-1]:
                 self._settle(batch, self._adder.by_index([each.all_positions() for each in batch]))
                 batch, rows = [], 0
 
@@ -247,7 +245,8 @@ class Feeder:
             group.taken, group.read, group.matches = [group.all_positions()], group.size, int(found.matches[place])
             for each in group.estimators:
                 name = each.aggregate.column
-                each.settle(int(found.counts[name][place]), int(found.totals[name][place]))
+                total = found.totals[name][place] if name in found.totals else Fraction(0)
+                each.settle(int(found.counts[name][place]), total)
 
     def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:
         """Mark the rows that have a value; None: all."""

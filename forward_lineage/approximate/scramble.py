@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from forward_lineage.approximate.exact_sums import ExactSums
 from forward_lineage.relations.groups import by_group, narrowest
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.row_ids.manifest import Manifest
@@ -40,6 +41,7 @@ class Numbers:
         low: the least value of the table.
         high: the greatest.
         whole: whether all are whole numbers.
+        sums: how they are added up without rounding errors; None: they are too different in size.
 
     """
 
@@ -48,6 +50,7 @@ class Numbers:
     low: float
     high: float
     whole: bool
+    sums: ExactSums | None
 
     def at(self, positions: Places) -> npt.NDArray[np.float64]:
         """Return the values at some positions as doubles, which they are exactly."""
@@ -283,4 +286,13 @@ def _as_numbers(name: str, column: pa.Array) -> Numbers:
         raise BadArgumentError(f"{name} has numbers of more than 15 digits", instead="Scramble a smaller number.")
     if not np.isfinite(array).all():
         raise BadArgumentError(f"{name} has NaN or infinity in it", instead="Scramble a column without them.")
-    return Numbers(np.ascontiguousarray(array), there, low, high, whole)
+    array = np.ascontiguousarray(array)
+    least = 1.0 if whole else _least(array)
+    sums = ExactSums.of(least, max(-low, high), rows=max(array.size, 1), whole=whole)
+    return Numbers(array, there, low, high, whole, sums)
+
+
+def _least(values: npt.NDArray[np.float64]) -> float:
+    """The distance from 0 of the value nearest to it that is not 0."""
+    batches = (np.abs(values[at : at + _BATCH]) for at in range(0, values.size, _BATCH))
+    return min((float(np.min(each, where=each > 0, initial=math.inf)) for each in batches), default=math.inf)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,18 +83,71 @@ class Goals:
         ]
 
     def _ends(self, aggregate: int, group: GroupState, first: bool, split: float | None) -> Ends:
-        estimate, order = group.estimates[aggregate], self.order
-        ordered = order is not None and order.aggregate == aggregate
-        wanted = aggregate in self.shown and self.error is not None
-        if estimate is None or wanted or (ordered and order is not None and order.limit is None):
+        estimate = group.estimates[aggregate]
+        if estimate is None or self._wanted(aggregate) or (self._ordered(aggregate) and not self._limited):
             return BOTH
+        limits = self._limits(aggregate, estimate, first, split)
+        if limits is None:
+            return BOTH
+        return any(over for over, _ in limits), any(not over for over, _ in limits)
+
+    def _limits(
+        self, aggregate: int, estimate: float, first: bool, split: float | None
+    ) -> list[tuple[bool, float]] | None:
+        """The numbers that a value is compared with, each with whether it seems to be over it; None: any number."""
         limits = [(estimate > each.value, each.value) for each in self.having if each.aggregate == aggregate]
-        if ordered and order is not None:
+        if self._ordered(aggregate) and self.order is not None and self._limited:
             if split is None or not math.isfinite(split):
-                return BOTH
-            limits.append((first is order.descending, split))
-        lower, upper = [value for over, value in limits if over], [value for over, value in limits if not over]
-        return max(lower, default=None), min(upper, default=None)
+                return None
+            limits.append((first is self.order.descending, split))
+        return limits
+
+    def _wanted(self, aggregate: int) -> bool:
+        return aggregate in self.shown and self.error is not None
+
+    def _ordered(self, aggregate: int) -> bool:
+        return self.order is not None and self.order.aggregate == aggregate
+
+    @property
+    def _limited(self) -> bool:
+        return self.order is not None and self.order.limit is not None
+
+    def gaps(self, groups: Sequence[GroupState]) -> list[list[float | None]]:
+        """Return for each group and aggregate how far its interval may likely reach from the estimate.
+
+        0 where nobody knows; None: any distance will do.
+        """
+        chosen = self.chosen(groups)
+        first = set(chosen.wanted)
+        count = len(groups[0].estimates) if groups else 0
+        apart = self._apart(groups)
+        return [
+            [self._gap(aggregate, group, place in first, chosen.split, apart.get(place)) for aggregate in range(count)]
+            for place, group in enumerate(groups)
+        ]
+
+    def _gap(
+        self, aggregate: int, group: GroupState, first: bool, split: float | None, apart: float | None
+    ) -> float | None:
+        estimate = group.estimates[aggregate]
+        if estimate is None:
+            return 0.0
+        limits = self._limits(aggregate, estimate, first, split)
+        gaps = [abs(estimate - value) for _, value in limits] if limits is not None else [0.0]
+        if self._ordered(aggregate) and apart is not None:
+            gaps.append(apart)
+        if self._wanted(aggregate) and self.error is not None:
+            gaps.append(self.error * abs(estimate) / (1 + self.error) if self.relative else self.error / 2)
+        return min(gaps, default=None)
+
+    def _apart(self, groups: Sequence[GroupState]) -> dict[int, float]:
+        """For ⑥: half of the distance of each group to the nearest other one."""
+        if self.order is None or self.order.aggregate is None or self._limited:
+            return {}
+        known = [(each.estimates[self.order.aggregate], place) for place, each in enumerate(groups)]
+        ranked = sorted((estimate, place) for estimate, place in known if estimate is not None)
+        steps = [math.inf, *(after[0] - before[0] for before, after in itertools.pairwise(ranked)), math.inf]
+        return {place: min(steps[at], steps[at + 1]) / 2 for at, (_, place) in enumerate(ranked)}
 
     def _unsure(self, groups: Sequence[GroupState]) -> list[bool]:
         chosen = self.chosen(groups)

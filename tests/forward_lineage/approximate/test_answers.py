@@ -179,7 +179,7 @@ def test_only_ends_that_decide_are_looked_at() -> None:
     known = (Interval(0.0, 9.0), Interval(0.0, 9.0))
     groups = [GroupState(9, False, True, estimates, known) for estimates in ((5.0, 5.0), (1.0, 1.0), (None, 3.0))]
     over, under = Threshold(0, ">", 3.0), Threshold(0, "<", 6.0)
-    none: Ends = (None, None)
+    lower, upper, none = (True, False), (False, True), (False, False)
 
     def ends(
         shown: tuple[int, ...] = (),
@@ -189,13 +189,13 @@ def test_only_ends_that_decide_are_looked_at() -> None:
     ) -> list[Ends]:
         return [each[0] for each in Goals(shown, error, True, None, having, order).ends(groups)]
 
-    assert ends(having=(over,)) == [(3.0, None), (None, 3.0), BOTH]
-    assert ends(having=(over, under)) == [(3.0, 6.0), (None, 3.0), BOTH]
+    assert ends(having=(over,)) == [lower, upper, BOTH]
+    assert ends(having=(over, under)) == [BOTH, upper, BOTH]
     assert ends(shown=(0,), having=(over,), error=0.1) == [BOTH] * 3
     first = Goals((), None, True, None, (), Order(1, (), True, 1)).ends(groups)
-    assert [each[1] for each in first] == [(4.0, None), (None, 4.0), (None, 4.0)]
+    assert [each[1] for each in first] == [lower, upper, upper]
     last = Goals((), None, True, None, (), Order(1, (), False, 1)).ends(groups)
-    assert [each[1] for each in last] == [(2.0, None), (None, 2.0), (2.0, None)]
+    assert [each[1] for each in last] == [lower, upper, lower]
     assert ends(order=Order(0, (), False, None)) == [BOTH] * 3
     assert ends(order=Order(1, (), False, 1)) == [none, none, BOTH]
     assert Goals((), None, True, None, (), None).ends([]) == []
