@@ -1,7 +1,8 @@
 """Whether rounds take longer than adding up all rows of the groups that are read on, in nanoseconds.
 
-Costs choose what is done, and prove nothing: either way gives what is certain. Rounds give way in two cases. They have
-taken half of the time that adding up takes. Or the rows read so far let expect that those to come take all of it.
+Costs choose what is done, and prove nothing: either way gives what is certain. Rounds give way in three cases. The
+first takes half of the time that adding up takes. Or the rows read let expect that those to come take all of it. Or
+they were expected to take less, and all until then have taken as long.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from forward_lineage.approximate.group_rows import Group
 
-_PATIENCE = 0.5
-_ROW, _LOOK = 60.0, 300_000.0
+_FIRST = 0.5
+_ROW, _LOOK = 120.0, 400_000.0
 
 
 class Costs:
@@ -28,36 +29,29 @@ class Costs:
         self._adding, self._growth, self._spent = adding, growth, 0.0
 
     def are_high(self, groups: Sequence[Group], counts: Sequence[int]) -> bool:
-        """Count a round, and tell whether all until then have taken half of the time of adding up.
+        """Count a round, and tell whether it takes too long if it is the first, or all until then do.
 
         Args:
             groups: that are read.
             counts: how many rows of each.
 
         """
+        patience = 1.0 if self._spent else _FIRST
         self._spent += _ROW * sum(counts) + _LOOK * len(groups)
-        return self._spent > _PATIENCE * self._adding(groups)
+        return self._spent > patience * self._adding(groups)
 
-    def will_be_high(self, groups: Sequence[Group], gaps: Sequence[Sequence[float | None]], rows: int) -> bool:
+    def will_be_high(self, groups: Sequence[Group], needed: Sequence[float]) -> bool:
         """Tell whether the rounds to come likely take more than adding up.
 
         Args:
             groups: that were read.
-            gaps: for each group and aggregate how far its interval may likely reach from the estimate.
-            rows: how many were read of each by now.
+            needed: how many rows each likely needs, with those that were read.
 
         """
-        takes, limit = 0.0, self._adding(groups)
-        for group, mine in zip(groups, gaps, strict=True):
-            needed = max(
-                (each.rows_needed(gap) for each, gap in zip(group.estimators, mine, strict=True) if gap is not None),
-                default=0.0,
-            )
-            takes += _ROW * max(needed - group.read, 0.0) + _LOOK * self._looks(min(needed, group.size), rows)
-            if takes > limit:
-                return True
-        return False
+        rows = sum(max(min(most, group.size) - group.read, 0.0) for group, most in zip(groups, needed, strict=True))
+        looks = sum(self._looks(most / max(group.read, 1)) for group, most in zip(groups, needed, strict=True))
+        return _ROW * rows + _LOOK * looks > self._adding(groups)
 
-    def _looks(self, needed: float, rows: int) -> float:
-        """How many rounds it takes from some rows to more of them, and the one that comes now."""
-        return 1 + math.log(max(needed / max(rows, 1), 1.0)) / math.log(self._growth)
+    def _looks(self, times: float) -> float:
+        """How many rounds it takes to read so many times as many rows, and the one that comes now."""
+        return 1 + math.log(max(times, 1.0)) / math.log(self._growth)

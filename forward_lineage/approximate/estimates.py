@@ -19,7 +19,7 @@ from forward_lineage.approximate.bounds.means import mean_interval, mean_of_part
 from forward_lineage.approximate.bounds.moments import Floats, LowerLimit, Moments
 from forward_lineage.approximate.bounds.range_trim import range_trim
 from forward_lineage.approximate.bounds.sums import sum_of_part
-from forward_lineage.approximate.bounds.wager import Wager
+from forward_lineage.approximate.bounds.wager import Wager, shares
 
 BETTING = "betting"
 SETTLED: dict[str, LowerLimit] = {
@@ -34,6 +34,8 @@ _NEAR_WHOLE = 1e-6
 Ends = tuple[bool, bool]
 """Whether the lower and the upper end of an interval matter."""
 BOTH: Ends = (True, True)
+Gaps = tuple[float | None, float | None]
+"""How far the lower and the upper end may be from the estimate; None: it does not matter."""
 
 
 @dataclass
@@ -203,26 +205,36 @@ class Estimator:
             return weight * count
         return None if not count else total / count if self.aggregate.function == "AVG" else weight * total
 
-    def rows_needed(self, gap: float) -> float:
-        """Return about how many rows it takes until the interval reaches no farther from the estimate than that.
+    def rows_needed(self, gaps: Gaps) -> float:
+        """Return about how many rows it takes until no end of the interval is farther from the estimate than its gap.
 
-        It is as for normal values, and for an end that large values keep away. It says what to do, and proves nothing.
+        A bet of the share β gains about βg − β²(v + g²)/2 a row, with the gap and the spread of rows in units of what a
+        row is worth. It says what to do, and proves nothing. Gaps may be wider than they seem, so it is rather too few.
         """
         series, function = self.series, self.aggregate.function
         per = series.count if function == "AVG" else series.rows
-        if not (per and series.rows):
+        if all(gap is None for gap in gaps):
+            return 0.0
+        if not per:
             return float(self.size)
         total, squares = (series.count, series.count) if function == "COUNT" else (series.total, series.squares)
         mean = total / per
-        spread, level = math.sqrt(max(squares / per - mean * mean, 0.0)), math.log(2 / self.delta)
+        variance, level = max(squares / per - mean * mean, 0.0), math.log(2 * shares(self.size).size / self.delta)
         low, high = self._value_range()
-        away = level * max(mean - low, high - mean) / 2
-        near = (gap if function == "AVG" else gap / self.size) + spread / math.sqrt(per)  # the gap may be wider
-        if near <= 0:
-            return float(self.size)
-        normal = math.sqrt(2 * level) * spread
-        needed = ((normal + math.sqrt(normal**2 + 4 * near * away)) / (2 * near)) ** 2 * series.rows / per
-        return needed / (1 + needed / self.size)
+        needed = 0.0
+        for gap, end in zip(gaps, (low, high), strict=True):
+            if gap is None:
+                continue
+            wide = (gap if function == "AVG" else gap / self.size) + math.sqrt(variance / per)
+            worth = abs(mean - end) - wide
+            if wide <= 0 or worth <= 0:
+                needed = math.inf if wide <= 0 else needed
+                continue
+            won, spread = wide / worth, variance / worth**2 + (wide / worth) ** 2
+            share = min(won / spread, 1.0)
+            needed = max(needed, level / (share * won - share**2 * spread / 2))
+        needed *= series.rows / per
+        return needed / (1 + needed / self.size) if math.isfinite(needed) else float(self.size)
 
     # ------------------------------------------------------------ betting
 

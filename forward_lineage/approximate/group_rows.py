@@ -13,7 +13,7 @@ import numpy.typing as npt
 from forward_lineage.approximate.adding_up import Adder, Sums
 from forward_lineage.approximate.aggregate_query import Aggregate
 from forward_lineage.approximate.drawing import DrawnOrder, ScrambleOrder
-from forward_lineage.approximate.estimates import Estimator, Series, series_of
+from forward_lineage.approximate.estimates import Estimator, Gaps, Series, series_of
 from forward_lineage.approximate.scramble import Index, Numbers, Places, Scramble
 from forward_lineage.approximate.selection import Selection
 from forward_lineage.approximate.stopping import GroupState
@@ -69,6 +69,11 @@ class Group:
     def all_positions(self) -> Places:
         """Return the positions of all rows."""
         return np.arange(self.size) if self.positions is None else self.positions
+
+    def rows_needed(self, gaps: Sequence[Gaps]) -> float:
+        """Return about how many rows it takes until each aggregate is as near as it has to be."""
+        both = zip(self.estimators, gaps, strict=True)
+        return max((each.rows_needed(mine) for each, mine in both), default=0.0)
 
     def state(self, *, everywhere: bool) -> GroupState:
         """Return what is known of it.
@@ -224,11 +229,18 @@ class Feeder:
         """Return about how many nanoseconds `settle` takes."""
         return self._adder.nanoseconds(sum(group.size for group in groups), _share(groups))
 
-    def settle(self, groups: Sequence[Group]) -> None:
-        """Add up all rows of groups, which then are exact. A row takes a small part of what it takes in rounds."""
+    def settle(self, groups: Sequence[Group], others: Sequence[Group]) -> None:
+        """Add up all rows of groups, which then are exact. A row takes a small part of what it takes in rounds.
+
+        Args:
+            groups: that are read on.
+            others: that are added up as well if it takes no longer: they may come to matter again.
+
+        """
         if self._adder.scans(sum(group.size for group in groups), _share(groups)):
-            self._settle(groups, self._adder.scan([group.cells for group in groups]))
-            for group in groups:
+            all_of_them = [*groups, *others]
+            self._settle(all_of_them, self._adder.scan([group.cells for group in all_of_them]))
+            for group in all_of_them:
                 group.scanned = True
             return
         batch: list[Group] = []

@@ -7,6 +7,7 @@ the number of rows of a look never depends on the rows, and bounds of a settled 
 from __future__ import annotations
 
 import itertools
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ FIRST_LOOK = 1_024
 #: By how much rows grow from look to look: bets look for nothing, others pay for each look.
 _GROWTH, _GROWTH_OF_BETS = 1.5, 1.3
 _NEARLY = 2
+_SHORT, _JUMP = 0.9, 4
 #: Tables with so many rows are added up, where rounds take longer.
 ADD_UP_FROM = 1 << 20
 Tell = Callable[[str], None]
@@ -65,6 +67,7 @@ def run_rounds(
     cheaper = goals.rows is None and scramble.rows >= ADD_UP_FROM and feeder.adds_up()
     costs = Costs(feeder.adding_takes, growth) if cheaper else None
     look = 0
+    needed = [0.0] * len(groups)
     with interruptible() as stop:
         while True:
             states = states_of(groups, everywhere=everywhere)
@@ -76,23 +79,44 @@ def run_rounds(
             target = goals.rows or rows_at_look(FIRST_LOOK, look, growth)
             reading = [place for place, reads in enumerate(active) if reads]
             some = [groups[place] for place in reading]
-            counts = [_rows_of(group, target, goals) for group in some]
+            targets = [_next(group, needed[place]) for group, place in zip(some, reading, strict=True)]
+            counts = [
+                _rows_of(group, mine if bets and goals.rows is None else target, goals)
+                for group, mine in zip(some, targets, strict=True)
+            ]
             if costs is not None and costs.are_high(some, counts):
-                feeder.settle(some)
+                feeder.settle(some, _others(groups, states, active, goals))
                 continue
             feeder.add(itertools.takewhile(lambda _: not stop.is_set(), zip(some, counts, strict=True)))
             states = states_of(groups, everywhere=everywhere)
-            if costs is not None and not stop.is_set():
-                gaps = goals.gaps(states)
-                if costs.will_be_high(some, [gaps[place] for place in reading], target):
-                    feeder.settle(some)
-                    continue
+            gaps = goals.gaps(states)
+            for group, place in zip(some, reading, strict=True):
+                needed[place] = group.rows_needed(gaps[place])
+            if costs is not None and not stop.is_set() and costs.will_be_high(some, [needed[place] for place in reading]):
+                feeder.settle(some, _others(groups, states, active, goals))
+                continue
             ends = goals.ends(states)
-            for place in reading:
-                if not stop.is_set():
-                    _look(groups[place], 0 if goals.rows else look, ends[place])
+            for group, place in zip(some, reading, strict=True):
+                hopeless = bets and goals.rows is None and not group.whole and needed[place] > growth * group.read
+                if not stop.is_set() and not hopeless:
+                    _look(group, 0 if goals.rows else look, ends[place])
             read = f"{sum(group.read for group in groups):,} of {scramble.rows:,} rows read"
             tell(f"round {look}: {read}, {sum(active):,} of {len(groups):,} groups active")
+
+
+def _others(
+    groups: Sequence[Group], states: Sequence[GroupState], active: Sequence[bool], goals: Goals
+) -> list[Group]:
+    """Groups that may be in the answer, and are not read now, nor known whole."""
+    each = zip(groups, states, active, strict=True)
+    return [group for group, state, reads in each if not (reads or group.whole or goals.out(state))]
+
+
+def _next(group: Group, needed: float) -> int:
+    """How many rows a group of bets has read after the next round: bets may look at any time."""
+    if not group.read:
+        return FIRST_LOOK
+    return math.ceil(min(max(needed * _SHORT, _GROWTH_OF_BETS * group.read), _JUMP * group.read))
 
 
 def _narrow(groups: Sequence[Group], states: Sequence[GroupState], goals: Goals) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.bounds.interval import Interval
-from forward_lineage.approximate.estimates import BOTH, Ends
+from forward_lineage.approximate.estimates import BOTH, Ends, Gaps
 
 _NULL = Interval(-math.inf, -math.inf)  # where NULL stands in an order: first of the least
 
@@ -112,33 +112,36 @@ class Goals:
     def _limited(self) -> bool:
         return self.order is not None and self.order.limit is not None
 
-    def gaps(self, groups: Sequence[GroupState]) -> list[list[float | None]]:
+    def gaps(self, groups: Sequence[GroupState]) -> list[list[Gaps]]:
         """Return for each group and aggregate how far its interval may likely reach from the estimate.
 
-        0 where nobody knows; None: any distance will do.
+        0 stands where nobody knows.
         """
         chosen = self.chosen(groups)
         first = set(chosen.wanted)
         count = len(groups[0].estimates) if groups else 0
         apart = self._apart(groups)
         return [
-            [self._gap(aggregate, group, place in first, chosen.split, apart.get(place)) for aggregate in range(count)]
+            [self._gaps(aggregate, group, place in first, chosen.split, apart.get(place)) for aggregate in range(count)]
             for place, group in enumerate(groups)
         ]
 
-    def _gap(
+    def _gaps(
         self, aggregate: int, group: GroupState, first: bool, split: float | None, apart: float | None
-    ) -> float | None:
+    ) -> Gaps:
         estimate = group.estimates[aggregate]
         if estimate is None:
-            return 0.0
+            return 0.0, 0.0
         limits = self._limits(aggregate, estimate, first, split)
-        gaps = [abs(estimate - value) for _, value in limits] if limits is not None else [0.0]
-        if self._ordered(aggregate) and apart is not None:
-            gaps.append(apart)
+        if limits is None:
+            return 0.0, 0.0
+        both = [apart] if apart is not None and self._ordered(aggregate) else []
+        lower, upper = ([abs(estimate - value) for over, value in limits if over is side] for side in (True, False))
         if self._wanted(aggregate) and self.error is not None:
-            gaps.append(self.error * abs(estimate) / (1 + self.error) if self.relative else self.error / 2)
-        return min(gaps, default=None)
+            near, far = _accurate_gaps(estimate, self.error, relative=self.relative)
+            lower.append(near if estimate > 0 else far)
+            upper.append(far if estimate > 0 else near)
+        return min([*both, *lower], default=None), min([*both, *upper], default=None)
 
     def _apart(self, groups: Sequence[GroupState]) -> dict[int, float]:
         """For ⑥: half of the distance of each group to the nearest other one."""
@@ -252,6 +255,13 @@ def accurate(estimate: float | None, interval: Interval | None, error: float, *,
     if interval.low <= 0 <= interval.high:
         return False
     return max(abs(end - estimate) / abs(end) for end in (interval.low, interval.high)) <= error
+
+
+def _accurate_gaps(estimate: float, error: float, *, relative: bool) -> tuple[float, float]:
+    """How far the end nearer to 0, and the other one, may be from an accurate estimate."""
+    if not relative:
+        return error / 2, error / 2
+    return error * abs(estimate) / (1 + error), error * abs(estimate) / (1 - error) if error < 1 else math.inf
 
 
 def _placed(group: GroupState, aggregate: int, sign: int) -> Interval:
