@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,10 @@ _MOST_CELLS = 1 << 16
 #: Rows of the groups asked for are picked out first, if they are at most this part of all.
 _PICKED = 0.5
 # Nanoseconds a row.
-_ADDED, _COUNTED, _COMBINED, _COMPARED, _BY_ARROW, _FOUND, _TAKEN, _BY_INDEX = 2.1, 1.4, 0.4, 0.2, 7.0, 0.7, 0.4, 14.0
+_ADDED, _COUNTED, _COMBINED, _COMPARED, _BY_ARROW, _FOUND, _TAKEN = 2.1, 1.4, 0.4, 0.2, 7.0, 1.0, 0.4
+_INDEXED, _FETCHED, _SPLIT = 2.0, 14.0, 4.0
+#: Of few cells so many sums each are kept: an addition waits for the one before to the same sum.
+_LANES, _FEW_CELLS = 8, 32
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,8 @@ class Adder:
         return (compared + found * each) * self.scramble.rows
 
     def _of_index(self, rows: int, share: float) -> float:
-        tried = len(self.chosen.ranges) + (4 * len(self.chosen.rest.types) if self.chosen.rest is not None else 0)
-        return _BY_INDEX * rows * (1 + tried + share * self._parts)
+        fetched = len(self.chosen.ranges) + (3 * len(self.chosen.rest.types) if self.chosen.rest is not None else 0)
+        return rows * (_INDEXED + _FETCHED * (fetched + share * len(self.numbers)) + share * _SPLIT * self._parts)
 
     @property
     def _parts(self) -> int:
@@ -156,29 +160,28 @@ class Adder:
             positions: of the rows of each group, at least one.
 
         """
-        flat = np.concatenate(positions)
-        starts = np.cumsum([0, *(each.size for each in positions[:-1])])
+        flat = np.concatenate(positions).astype(np.intp)  # by which numpy takes fastest
+        ends = np.cumsum([each.size for each in positions])
         holds = self.chosen.holds(self.scramble, flat)
-        chosen = np.ones(flat.size, np.bool_) if holds is None else holds
         counts: dict[str | None, Counts] = {}
         totals: dict[str | None, list[Fraction]] = {}
         for name in self.columns:
             there = self.nulls(name) if name is not None else None
-            kept = chosen if there is None else chosen & there[flat]
-            counts[name] = np.add.reduceat(kept, starts, dtype=np.int64)
+            kept = holds if there is None else there[flat] if holds is None else holds & there[flat]
+            counts[name] = _counted_to(ends, kept)
             if name in self.numbers:  # a condition may keep few: only their values are fetched
-                values = self.numbers[name].values[flat if kept.all() else flat[kept]]
+                values = self.numbers[name].values.take(flat if kept is None else flat[kept])
                 totals[name] = self._differences(name, values, np.concatenate([[0], np.cumsum(counts[name])]))
-        return Sums(np.add.reduceat(chosen, starts, dtype=np.int64), counts, totals)
+        return Sums(_counted_to(ends, holds), counts, totals)
 
     def _differences(self, name: str | None, values: npt.NDArray[np.number], starts: Counts) -> list[Fraction]:
         """The sums of values from each start to the next one."""
         sums = _sums_of(self.numbers[name])
         found = []
         for unit, part in zip(sums.units, sums.parts(values), strict=True):
-            whole = part if unit == 0 else np.ldexp(part, -unit)
-            running = np.cumsum(whole if np.issubdtype(whole.dtype, np.integer) else whole.astype(np.int64), dtype=np.int64)
-            found.append(np.diff(np.concatenate([[0], running])[starts]))
+            whole = part if np.issubdtype(part.dtype, np.integer) else (part * 2.0**-unit).astype(np.int64)
+            running = np.concatenate([[0], np.cumsum(whole, dtype=np.int64)])
+            found.append(np.diff(running[starts]))
         return _totals(sums, found)
 
 
@@ -190,6 +193,9 @@ class _Tally:
 
     def __init__(self, of: Adder, cells: int) -> None:
         self._of, self._cells = of, cells
+        self._lanes = _LANES if 1 < cells <= _FEW_CELLS else 1
+        lanes = np.arange(BATCH if self._lanes > 1 else 0) % self._lanes * cells
+        self._lane = lanes.astype(np.uint8)
         self._matches = np.zeros(cells, np.int64)
         self._counts = {name: np.zeros(cells, np.int64) for name in of.columns}
         self._totals = {
@@ -203,7 +209,7 @@ class _Tally:
             return
         count = rows.stop - rows.start if places is None else places.size
         mine = codes if places is None else [each.take(places) for each in codes]
-        cell = combination(mine, sizes).astype(np.intp) if mine else None
+        cell = self._cells_of(combination(mine, sizes)) if mine else None
         counted = self._of.index is not None and not self._of.chosen.tried  # the index has
         for name in self._of.columns:
             there = self._of.nulls(name) if name is not None else None
@@ -225,25 +231,36 @@ class _Tally:
         sums = _sums_of(numbers)
         shift = 0 if counted or cell is None else _shift(numbers, self._cells)
         if shift:  # a number above all sums of a batch counts
-            both = np.bincount(cell, np.add(values, 2.0**shift, dtype=np.float64), minlength=self._cells)
+            both = self._added(cell, np.add(values, 2.0**shift, dtype=np.float64))
             counts = np.rint(both * 2.0**-shift)
             self._matches += counts.astype(np.int64)
             self._totals[name][0] += (both - counts * 2.0**shift).astype(np.int64)
             return
         if not counted:
             self._matches += self._counted(cell, values.size)
-        for unit, part, total in zip(sums.units, sums.parts(values), self._totals[name], strict=True):
-            total += (self._added(cell, part) * 2.0**-unit).astype(np.int64)
+        for place, (unit, part) in enumerate(zip(sums.units, sums.parts(values), strict=True)):
+            self._totals[name][place] += (self._added(cell, part) * 2.0**-unit).astype(np.int64)
 
     def _counted(self, cell: Places | None, rows: int) -> Counts:
         if cell is None:
             return np.array([rows])
-        return np.bincount(cell, minlength=self._cells)
+        return self._together(np.bincount(cell, minlength=self._cells * self._lanes))
 
     def _added(self, cell: Places | None, values: npt.NDArray[np.number]) -> npt.NDArray[np.float64]:
         if cell is None:
-            return np.array([values.sum(dtype=np.int64 if np.issubdtype(values.dtype, np.integer) else None)], np.float64)
-        return np.asarray(np.bincount(cell, values, minlength=self._cells), np.float64)
+            return np.array(
+                [values.sum(dtype=np.int64 if np.issubdtype(values.dtype, np.integer) else None)], np.float64
+            )
+        return np.asarray(self._together(np.bincount(cell, values, minlength=self._cells * self._lanes)), np.float64)
+
+    def _cells_of(self, cell: Places) -> Places:
+        """The place of each row's sum."""
+        if self._lanes > 1:
+            cell = np.add(cell, self._lane[: cell.size], dtype=np.uint8)
+        return cell.astype(np.intp)
+
+    def _together(self, sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return sums.reshape(self._lanes, self._cells).sum(axis=0) if self._lanes > 1 else sums
 
     def sums(self, of_groups: Callable[[Counts], Counts]) -> Sums:
         """Return what was added up, put together by group."""
@@ -258,6 +275,12 @@ class _Tally:
                 sums = _sums_of(self._of.numbers[name])
                 totals[name] = _totals(sums, [of_groups(each) for each in self._totals[name]])
         return Sums(of_groups(self._matches), counts, totals)
+
+
+def _counted_to(ends: Counts, kept: Truths | None) -> Counts:
+    """How many rows are kept of those up to each end, from the one before; None: all."""
+    running = ends if kept is None else np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[ends]
+    return np.asarray(np.diff(running, prepend=0), np.int64)
 
 
 def _sums_of(numbers: Numbers) -> ExactSums:

@@ -73,7 +73,7 @@ class Series:
             self.kept.append(kept)
         self.count += values.size if kept is None else int(kept.sum())
         self.total += float(values.sum())
-        self.squares += float(np.dot(values, values))
+        self.squares += float(np.square(values).sum())  # BLAS would start threads
 
     def all_values(self) -> Floats:
         """Return the values in one array."""

@@ -36,8 +36,8 @@ class ExactSums:
 
     Examples:
         >>> cents = ExactSums.of(0.01, 99.99, rows=1_000_000, whole=False)
-        >>> sums = [int(part.sum() * 2.0**-unit) for part, unit in zip(cents.parts(np.array([0.1, 99.99])), cents.units)]
-        >>> cents.total(sums) == Fraction(0.1) + Fraction(99.99)
+        >>> parts = zip(cents.parts(np.array([0.1, 99.99])), cents.units)
+        >>> cents.total([int(part.sum() * 2.0**-unit) for part, unit in parts]) == Fraction(0.1) + Fraction(99.99)
         True
 
     """
@@ -85,4 +85,7 @@ class ExactSums:
 
         """
         end = self.units[-1]
-        return Fraction(sum(each << (unit - end) for each, unit in zip(sums, self.units, strict=True))) * Fraction(2) ** end
+        return (
+            Fraction(sum(each << (unit - end) for each, unit in zip(sums, self.units, strict=True)))
+            * Fraction(2) ** end
+        )

@@ -92,7 +92,11 @@ def run_rounds(
             gaps = goals.gaps(states)
             for group, place in zip(some, reading, strict=True):
                 needed[place] = group.rows_needed(gaps[place])
-            if costs is not None and not stop.is_set() and costs.will_be_high(some, [needed[place] for place in reading]):
+            if (
+                costs is not None
+                and not stop.is_set()
+                and costs.will_be_high(some, [needed[place] for place in reading])
+            ):
                 feeder.settle(some, _others(groups, states, active, goals))
                 continue
             ends = goals.ends(states)
@@ -104,9 +108,7 @@ def run_rounds(
             tell(f"round {look}: {read}, {sum(active):,} of {len(groups):,} groups active")
 
 
-def _others(
-    groups: Sequence[Group], states: Sequence[GroupState], active: Sequence[bool], goals: Goals
-) -> list[Group]:
+def _others(groups: Sequence[Group], states: Sequence[GroupState], active: Sequence[bool], goals: Goals) -> list[Group]:
     """Groups that may be in the answer, and are not read now, nor known whole."""
     each = zip(groups, states, active, strict=True)
     return [group for group, state, reads in each if not (reads or group.whole or goals.out(state))]
@@ -121,7 +123,7 @@ def _next(group: Group, needed: float) -> int:
 
 def _narrow(groups: Sequence[Group], states: Sequence[GroupState], goals: Goals) -> None:
     """Narrow intervals that are shown, and that no error made narrow: of these only what decides was looked at."""
-    if goals.error is None:
+    if goals.error is None and goals.shown:
         for place in goals.chosen(states).wanted:
             for aggregate in goals.shown:
                 groups[place].estimators[aggregate].narrow()

@@ -280,7 +280,7 @@ def _as_numbers(name: str, column: pa.Array) -> Numbers:
         raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Name a column of numbers.")
     there = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
     values = column if whole else column.cast(pa.float64(), safe=False)
-    array = values.fill_null(0).to_numpy(zero_copy_only=False)
+    array = (values.fill_null(0) if values.null_count else values).to_numpy(zero_copy_only=False)  # or it is copied
     low, high = (float(each.as_py() or 0) for each in pc.min_max(values).values()) if len(array) else (0.0, 0.0)
     if not pa.types.is_floating(kind) and max(abs(low), abs(high)) * 10**parts > _EXACT:
         raise BadArgumentError(f"{name} has numbers of more than 15 digits", instead="Scramble a smaller number.")

@@ -126,9 +126,7 @@ class Goals:
             for place, group in enumerate(groups)
         ]
 
-    def _gaps(
-        self, aggregate: int, group: GroupState, first: bool, split: float | None, apart: float | None
-    ) -> Gaps:
+    def _gaps(self, aggregate: int, group: GroupState, first: bool, split: float | None, apart: float | None) -> Gaps:
         estimate = group.estimates[aggregate]
         if estimate is None:
             return 0.0, 0.0

@@ -93,7 +93,7 @@ class Wager:
         self._rows += above.size
         self._kept += float(above.size if part is None else part.sum())
         self._spent += float(above.sum())
-        self._squares += float(np.dot(above, above))
+        self._squares += float(np.square(above).sum())  # BLAS would start threads
         self._add_worths(slopes, spent, self._places(before), self._longest // block)
         self._add_values(above, part)
 
