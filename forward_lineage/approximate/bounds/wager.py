@@ -66,9 +66,10 @@ class Wager:
         # For each different y of a segment: y, how often it occurs, the number of the segment.
         self._values, self._counts, self._segment = np.empty(0), np.empty(0), np.empty(0, np.int64)
         # For each segment: how many rows the condition drops; u at evenly spaced places, as the first, the last and how
-        # many steps there are to 1; the most that a row is worth at each; the greatest slope, for u above all of these.
+        # many steps there are to 1; the most that a row is worth at each; the least and the greatest slope, for u below
+        # and above all of these.
         # Between two u the most is below a straight line, since it is the greatest of linear functions of u.
-        self._dropped, self._slopes = np.empty(0), np.empty(0)
+        self._dropped, self._least_slopes, self._slopes = np.empty(0), np.empty(0), np.empty(0)
         self._first, self._last, self._steps = np.empty(0), np.empty(0), np.empty(0)
         self._worths, self._rows_of_worths = np.empty(0), np.empty(0, np.int64)
 
@@ -116,6 +117,7 @@ class Wager:
         self._last = np.concatenate([self._last, np.full(count, places[-1])])
         self._steps = np.concatenate([self._steps, np.full(count, (_PLACES - 1) / width if width > 0 else 0.0)])
         self._rows_of_worths = np.arange(self._first.size) * _PLACES
+        self._least_slopes = np.concatenate([self._least_slopes, np.minimum.reduceat(slopes, starts)])
         self._slopes = np.concatenate([self._slopes, np.maximum.reduceat(slopes, starts)])
 
     def _add_values(self, above: Floats, part: Floats | None) -> None:
@@ -176,7 +178,8 @@ class Wager:
         at = self._rows_of_worths + before
         low = self._worths[at]
         between = low + (self._worths[at + 1] - low) * (step - before)
-        return np.asarray(between + np.maximum(u - self._last, 0.0) * self._slopes)
+        below, above = np.maximum(self._first - u, 0.0), np.maximum(u - self._last, 0.0)
+        return np.asarray(between + above * self._slopes - below * self._least_slopes)
 
     # ------------------------------------------------------------ search
 

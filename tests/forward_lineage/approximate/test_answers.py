@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from forward_lineage.approximate import rounds
+from forward_lineage.approximate import drawing
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.answer import ApproximateAnswer
 from forward_lineage.approximate.approximator import Asked
@@ -287,15 +288,20 @@ def test_a_group_that_was_read_before_is_not_missing_from_the_next_sample() -> N
     assert answer.rows[0]["x_low"] <= 53 <= answer.rows[0]["x_high"]
 
 
+@pytest.mark.parametrize("many", [1, 1 << 20])
 @pytest.mark.parametrize("size", [1, 7, 400])
-def test_a_drawn_order_has_each_row_once(size: int) -> None:
+def test_a_drawn_order_has_each_row_once(size: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "_MANY", many)  # of many rows those drawn are listed, not marked
+    monkeypatch.setattr(drawing, "_FEW", 150)
     order, found = DrawnOrder(size), []
     while (some := order.take(max(size // 5, 1))).size:
         found.append(some)
     assert sorted(np.concatenate(found)) == list(range(size))
 
 
-def test_drawn_orders_are_uniform() -> None:
+@pytest.mark.parametrize("many", [1, 1 << 20])
+def test_drawn_orders_are_uniform(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "_MANY", many)
     first = np.bincount([_pair(DrawnOrder(4)) for _ in range(3_000)], minlength=16).reshape(4, 4)
     assert not first.diagonal().any()
     assert np.all(np.abs(first[~np.eye(4, dtype=bool)] - 250) < 5 * 250**0.5)
