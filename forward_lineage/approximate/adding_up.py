@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.approximate.exact_sums import BATCH, ExactSums
-from forward_lineage.approximate.scramble import Index, Numbers, Places, Scramble, combination
+from forward_lineage.approximate.scramble import Index, Numbers, Places, Scramble
 from forward_lineage.approximate.selection import Selection, Truths
 
 Counts = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ _MOST_CELLS = 1 << 16
 #: Rows of the groups asked for are picked out first, if they are at most this part of all.
 _PICKED = 0.5
 # Nanoseconds a row.
-_ADDED, _COUNTED, _COMBINED, _COMPARED, _BY_ARROW, _FOUND, _TAKEN = 2.1, 1.4, 0.4, 0.2, 7.0, 1.0, 0.4
+_ADDED, _COUNTED, _COMPARED, _BY_ARROW, _FOUND, _TAKEN = 2.1, 1.4, 0.2, 7.0, 1.0, 0.4
 _INDEXED, _FETCHED, _SPLIT = 2.0, 14.0, 4.0
 #: Of few cells so many sums each are kept: an addition waits for the one before to the same sum.
 _LANES, _FEW_CELLS = 8, 32
@@ -80,10 +80,9 @@ class Adder:
         return min(self._of_scan(rows, share), self._of_index(rows, share))
 
     def _of_scan(self, rows: int, share: float) -> float:
-        if self.index is not None and math.prod(self.index.sizes) > _MOST_CELLS:
+        if self.index is not None and len(self.index.values) > _MOST_CELLS:
             return math.inf
-        codes = len(self.index.sizes) if self.index is not None else 0
-        each = _ADDED * self._parts + _COMBINED * max(codes - 1, 0)
+        each = _ADDED * self._parts
         found, compared = 1.0, len(self.chosen.ranges) * _COMPARED
         if self.chosen.rest is not None:
             compared += len(self.chosen.rest.types) * _BY_ARROW
@@ -92,7 +91,7 @@ class Adder:
         if self.chosen.tried:
             found *= share
         if compared:
-            each += _COUNTED * (self._parts != 1) + _TAKEN * (codes + len(self.numbers))
+            each += _COUNTED * (self._parts != 1) + _TAKEN * ((self.index is not None) + len(self.numbers))
             compared += _FOUND
         return (compared + found * each) * self.scramble.rows
 
@@ -122,32 +121,28 @@ class Adder:
 
         """
         index = self.index
-        sizes = index.sizes if index is not None else ()
-        found = _Tally(self, math.prod(sizes))
-        codes = [self.scramble.codes(name)[0] for name in (index.columns if index is not None else ())]
+        found = _Tally(self, len(index.values) if index is not None else 1)
         flat = np.concatenate([np.empty(0, np.int64), *(np.asarray(mine, np.int64) for mine in cells)])
         picks = index is not None and self._picks(int(np.diff(index.starts)[flat].sum()))
         for first in range(0, self.scramble.rows, BATCH):
-            last = min(first + BATCH, self.scramble.rows)
-            holds = self._holds(first, last, picks=picks)
-            found.add([each[first:last] for each in codes], sizes, slice(first, last), holds)
+            rows = slice(first, min(first + BATCH, self.scramble.rows))
+            found.add(None if index is None else index.cells[rows], rows, self._holds(rows, picks=picks))
         if index is None:
             return found.sums(lambda each: each)
         starts = np.cumsum([0, *(len(mine) for mine in cells)])
-        numbers = index.numbers[flat]
 
         def by_group(each: Counts) -> Counts:
-            return np.asarray(np.diff(np.concatenate([[0], np.cumsum(each[numbers])])[starts]), np.int64)
+            return np.asarray(np.diff(np.concatenate([[0], np.cumsum(each[flat])])[starts]), np.int64)
 
         return found.sums(by_group)
 
-    def _holds(self, first: int, last: int, *, picks: bool) -> Truths | None:
+    def _holds(self, rows: slice, *, picks: bool) -> Truths | None:
         """Which rows of a batch are looked at; None: all."""
-        holds = self.chosen.holds_between(self.scramble, first, last)
+        holds = self.chosen.holds_between(self.scramble, rows.start, rows.stop)
         if picks:
             for name, kept in self.chosen.values.items():
                 codes, values = self.scramble.codes(name)
-                mine = _is_one_of(codes[first:last], [place for place, each in enumerate(values) if each in kept])
+                mine = _is_one_of(codes[rows], [place for place, each in enumerate(values) if each in kept])
                 holds = mine if holds is None else holds & mine
         return holds
 
@@ -193,7 +188,7 @@ class _Tally:
 
     def __init__(self, of: Adder, cells: int) -> None:
         self._of, self._cells = of, cells
-        self._lanes = _LANES if 1 < cells <= _FEW_CELLS else 1
+        self._lanes = _LANES if cells <= _FEW_CELLS and of.index is not None else 1
         lanes = np.arange(BATCH if self._lanes > 1 else 0) % self._lanes * cells
         self._lane = lanes.astype(np.uint8)
         self._matches = np.zeros(cells, np.int64)
@@ -202,14 +197,14 @@ class _Tally:
             name: [np.zeros(cells, np.int64) for _ in _sums_of(each).units] for name, each in of.numbers.items()
         }
 
-    def add(self, codes: Sequence[Places], sizes: Sequence[int], rows: slice, holds: Truths | None) -> None:
-        """Add rows, whose codes are given, or those of them that `holds` marks."""
+    def add(self, cells: Places | None, rows: slice, holds: Truths | None) -> None:
+        """Add rows, whose cells are given, or those of them that `holds` marks."""
         places = None if holds is None else np.flatnonzero(holds)
         if places is not None and not places.size:
             return
         count = rows.stop - rows.start if places is None else places.size
-        mine = codes if places is None else [each.take(places) for each in codes]
-        cell = self._cells_of(combination(mine, sizes)) if mine else None
+        mine = cells if cells is None or places is None else cells.take(places)
+        cell = None if mine is None else self._places_of(mine)
         counted = self._of.index is not None and not self._of.chosen.tried  # the index has
         for name in self._of.columns:
             there = self._of.nulls(name) if name is not None else None
@@ -253,7 +248,7 @@ class _Tally:
             )
         return np.asarray(self._together(np.bincount(cell, values, minlength=self._cells * self._lanes)), np.float64)
 
-    def _cells_of(self, cell: Places) -> Places:
+    def _places_of(self, cell: Places) -> Places:
         """The place of each row's sum."""
         if self._lanes > 1:
             cell = np.add(cell, self._lane[: cell.size], dtype=np.uint8)
@@ -266,7 +261,7 @@ class _Tally:
         """Return what was added up, put together by group."""
         index = self._of.index
         if index is not None and not self._of.chosen.tried:
-            self._matches[index.numbers] = np.diff(index.starts)
+            self._matches = np.diff(index.starts)
         counts, totals = {}, {}
         for name in self._of.columns:
             nulls = self._of.nulls(name) if name is not None else None

@@ -66,8 +66,7 @@ class Index:
         values: for each cell the values, as they are in Python.
         starts: where the positions of each cell begin in `positions`, shape (cells + 1,).
         positions: cell after cell, ascending in each.
-        sizes: how many different values each of the columns has.
-        numbers: of each cell: the numbers of its values, as digits of one number in the base of `sizes`.
+        cells: of each position its cell.
 
     """
 
@@ -75,8 +74,7 @@ class Index:
     values: list[tuple[object, ...]]
     starts: npt.NDArray[np.int64]
     positions: Places
-    sizes: tuple[int, ...]
-    numbers: npt.NDArray[np.int64]
+    cells: Places
 
     def of(self, cell: int) -> Places:
         """Return the positions of a cell, ascending."""
@@ -212,7 +210,7 @@ class Scramble:
         values = list(zip(*reversed(named), strict=True))
         positions: Places = np.empty(self.rows, np.uint32 if self.rows < 1 << 32 else np.int64)
         starts = by_group(cell, len(values), positions)
-        return Index(columns, values, starts, self.keep(positions), tuple(sizes), numbers)
+        return Index(columns, values, starts, self.keep(positions), cell if cell is parts[0][0] else self.keep(cell))
 
 
 def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArray[np.int64], Places]:
@@ -226,6 +224,8 @@ def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArra
     for batch in batches:
         occurs[combined(batch)] = True
     present = np.flatnonzero(occurs)
+    if len(parts) == 1 and present.size == total:
+        return present, parts[0]
     place: Places = np.zeros(total, narrowest(max(present.size, 1)))
     place[present] = np.arange(present.size)
     cell: Places = np.empty(parts[0].size, place.dtype)

@@ -56,7 +56,7 @@ CASES: list[tuple[str | None, tuple[str, ...], Callable[[Row], bool]]] = [
     ("hour < 3 AND who = 'B'", ("day",), lambda row: int(row["hour"] or 0) < 3 and row["who"] == "B"),
     ("hour <> 7 AND hour >= 2", (), lambda row: row["hour"] != 7 and int(row["hour"] or 0) >= 2),
     ("who = 'C'", ("day",), lambda row: row["who"] == "C"),
-    ("who = 'C' AND day IN (1, 3, 4) AND hour > 7", (), lambda row: _is_picked(row)),
+    ("who = 'C' AND day IN (1, 3, 4) AND hour > 7", (), _is_picked),
     ("hour < 20 AND late > 100", ("who",), lambda row: int(row["hour"] or 0) < 20 and int(row["late"] or 0) > 100),
 ]
 

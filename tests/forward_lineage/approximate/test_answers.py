@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from forward_lineage.approximate import rounds
-from forward_lineage.approximate import drawing
+from forward_lineage.approximate import drawing, rounds
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.answer import ApproximateAnswer
 from forward_lineage.approximate.approximator import Asked
