@@ -152,8 +152,9 @@ class Goals:
 
     def _unsure(self, groups: Sequence[GroupState]) -> list[bool]:
         chosen = self.chosen(groups)
+        wanted = set(chosen.wanted)
         return [
-            self._open(group) or place in chosen.open or (place in chosen.wanted and self._wide(group))
+            self._open(group) or place in chosen.open or (place in wanted and self._wide(group))
             for place, group in enumerate(groups)
         ]
 
