@@ -45,7 +45,7 @@ class Sums:
 
     matches: Counts
     counts: Mapping[str | None, Counts]
-    totals: Mapping[str | None, Sequence[Fraction]]
+    totals: Mapping[str | None, Sequence[Fraction | int]]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Adder:
         ends = np.cumsum([each.size for each in positions])
         holds = self.chosen.holds(self.scramble, flat)
         counts: dict[str | None, Counts] = {}
-        totals: dict[str | None, list[Fraction]] = {}
+        totals: dict[str | None, Sequence[Fraction | int]] = {}
         for name in self.columns:
             there = self.nulls(name) if name is not None else None
             kept = holds if there is None else there[flat] if holds is None else holds & there[flat]
@@ -169,7 +169,9 @@ class Adder:
                 totals[name] = self._differences(name, values, np.concatenate([[0], np.cumsum(counts[name])]))
         return Sums(_counted_to(ends, holds), counts, totals)
 
-    def _differences(self, name: str | None, values: npt.NDArray[np.number], starts: Counts) -> list[Fraction]:
+    def _differences(
+        self, name: str | None, values: npt.NDArray[np.number], starts: Counts
+    ) -> Sequence[Fraction | int]:
         """The sums of values from each start to the next one."""
         sums = _sums_of(self.numbers[name])
         found = []
@@ -284,8 +286,10 @@ def _sums_of(numbers: Numbers) -> ExactSums:
     return numbers.sums
 
 
-def _totals(sums: ExactSums, parts: Sequence[Counts]) -> list[Fraction]:
+def _totals(sums: ExactSums, parts: Sequence[Counts]) -> Sequence[Fraction | int]:
     """For each group the sum of its parts."""
+    if sums.units == (0,):
+        return list(parts[0].tolist())
     return [sums.total(list(each)) for each in zip(*(part.tolist() for part in parts), strict=True)]
 
 

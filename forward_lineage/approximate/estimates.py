@@ -158,7 +158,7 @@ class Estimator:
         if self.bounder == BETTING and self.series.rows:
             self.look(1)
 
-    def settle(self, count: int, total: Fraction) -> None:
+    def settle(self, count: int, total: Fraction | int) -> None:
         """Say what all rows of the group are, added up elsewhere.
 
         Args:
@@ -301,7 +301,7 @@ class Estimator:
         of_part = mean_of_part if function == "AVG" else sum_of_part
         return of_part(bounder, sample, low, high, read=read, rows=rows, delta=delta)
 
-    def _exact(self, count: int, total: Fraction) -> Interval | None:
+    def _exact(self, count: int, total: Fraction | int) -> Interval | None:
         if self.aggregate.function == "COUNT":
             return Interval(float(count), float(count))
         if not count:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -257,7 +256,7 @@ class Feeder:
             group.taken, group.read, group.matches = [group.all_positions()], group.size, int(found.matches[place])
             for each in group.estimators:
                 name = each.aggregate.column
-                total = found.totals[name][place] if name in found.totals else Fraction(0)
+                total = found.totals[name][place] if name in found.totals else 0
                 each.settle(int(found.counts[name][place]), total)
 
     def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ Row = dict[str, Any]
 ROWS = 70_000  # more than one batch
 
 
+@cache
 def _made() -> tuple[Scramble, list[Row]]:
     generator = np.random.default_rng(3)
     void = generator.random(ROWS) < 0.1
