@@ -194,9 +194,8 @@ class HistSim:
             needs: how many rows are needed for which the condition holds.
 
         """
-        rows, read = self._reader.positions.size, self._reader.rows_read
-        share = max(int(self._seen.sum()), 1) / max(read, 1)
-        return rows >= ADD_UP_FROM and read + needs / share > rows / _PARTS
+        rows = self._reader.positions.size
+        return rows >= ADD_UP_FROM and self._reader.rows_read + needs > rows / _PARTS
 
     def _tested(self, places: Counts, near: Truths, split: float, needs: Counts) -> bool:
         """Draw fresh rows, and tell whether all tests reject what would make the guess wrong."""
