@@ -139,7 +139,8 @@ class Approximator:
             )
         if (reason := self._reason(scramble.manifest)) is not None:
             raise ChangedError(
-                f"the scramble of {manifest.name} is of other rows: {reason}", instead="Scramble the table again."
+                f"the scramble of {manifest.name} is of other rows: {reason}",
+                instead="Refresh the table if its files changed, then scramble it again.",
             )
         return scramble
 

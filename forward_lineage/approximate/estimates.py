@@ -19,7 +19,7 @@ from forward_lineage.approximate.bounds.means import mean_interval, mean_of_part
 from forward_lineage.approximate.bounds.moments import Floats, LowerLimit, Moments
 from forward_lineage.approximate.bounds.range_trim import range_trim
 from forward_lineage.approximate.bounds.sums import sum_of_part
-from forward_lineage.approximate.bounds.wager import Wager
+from forward_lineage.approximate.bounds.wager import Wager, shares
 
 BETTING = "betting"
 SETTLED: dict[str, LowerLimit] = {
@@ -31,11 +31,11 @@ SETTLED: dict[str, LowerLimit] = {
 BOUNDERS = (BETTING, *SETTLED)
 _NEAR_WHOLE = 1e-6
 
-#: An end that is wanted as near as it gets.
-NEAREST = math.inf
-Ends = tuple[float | None, float | None]
-"""Of the lower and the upper end of an interval the number that it must not lie beyond; None: it does not matter."""
-BOTH: Ends = (NEAREST, NEAREST)
+Ends = tuple[bool, bool]
+"""Whether the lower and the upper end of an interval matter."""
+BOTH: Ends = (True, True)
+Gaps = tuple[float | None, float | None]
+"""How far the lower and the upper end may be from the estimate; None: it does not matter."""
 
 
 @dataclass
@@ -51,6 +51,7 @@ class Series:
         rows: how many rows were read.
         count: how many of these count.
         total: about the sum of their values.
+        squares: about the sum of their squares.
 
     """
 
@@ -62,6 +63,7 @@ class Series:
     rows: int = 0
     count: int = 0
     total: float = 0.0
+    squares: float = 0.0
 
     def add(self, values: Floats, kept: Floats | None) -> None:
         """Add rows that were read."""
@@ -71,6 +73,7 @@ class Series:
             self.kept.append(kept)
         self.count += values.size if kept is None else int(kept.sum())
         self.total += float(values.sum())
+        self.squares += float(np.square(values).sum())  # BLAS would start threads
 
     def all_values(self) -> Floats:
         """Return the values in one array."""
@@ -113,7 +116,7 @@ class Estimator:
     interval: Interval | None = None
     _wagers: tuple[Wager, Wager] | None = field(default=None, repr=False)
     _wagered: list[int] = field(default_factory=lambda: [0, 0], repr=False)
-    _added_up: tuple[int, int] | None = field(default=None, repr=False)
+    _added_up: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         low, high = self._value_range()
@@ -136,7 +139,7 @@ class Estimator:
             ends: which ends matter. Bets look at others later, if ever: they may look at any time.
 
         """
-        if self._added_up is not None:
+        if self._added_up:
             return
         series = self.series
         if series.rows >= self.size:
@@ -155,16 +158,16 @@ class Estimator:
         if self.bounder == BETTING and self.series.rows:
             self.look(1)
 
-    def settle(self, count: int, total: int) -> None:
+    def settle(self, count: int, total: Fraction | int) -> None:
         """Say what all rows of the group are, added up elsewhere.
 
         Args:
             count: how many rows count.
-            total: the sum of their values.
+            total: the sum of their values, without rounding errors.
 
         """
-        self._added_up = count, total
-        self.interval = self._exact(count, Fraction(total))
+        self._added_up = True
+        self.interval = self._exact(count, total if self.series.whole else Fraction(float(total)))
 
     def known_value(self) -> float | None:
         """Return the value, if it is one number for sure; of a column of one value, AVG may still turn out NULL."""
@@ -178,7 +181,7 @@ class Estimator:
 
         It is computed without rounding errors, so that the rows read give the same number again.
         """
-        if self._added_up is not None:
+        if self._added_up:
             return self.interval.low if self.interval is not None else None
         count, rows = self.series.count, self.series.rows
         weight = Fraction(self.size, rows) if rows else Fraction(0)
@@ -191,7 +194,7 @@ class Estimator:
 
     def rough_estimate(self) -> float | None:
         """Return about the estimate, in less time."""
-        if self._added_up is not None:
+        if self._added_up:
             return self.interval.low if self.interval is not None else None
         series = self.series
         if series.kept is None and self.size and self.interval is not None and self.interval.exact:
@@ -202,6 +205,37 @@ class Estimator:
             return weight * count
         return None if not count else total / count if self.aggregate.function == "AVG" else weight * total
 
+    def rows_needed(self, gaps: Gaps) -> float:
+        """Return about how many rows it takes until no end of the interval is farther from the estimate than its gap.
+
+        A bet of the share β gains about βg − β²(v + g²)/2 a row, with the gap and the spread of rows in units of what a
+        row is worth. It says what to do, and proves nothing. Gaps may be wider than they seem, so it is rather too few.
+        """
+        series, function = self.series, self.aggregate.function
+        per = series.count if function == "AVG" else series.rows
+        if all(gap is None for gap in gaps):
+            return 0.0
+        if not per:
+            return float(self.size)
+        total, squares = (series.count, series.count) if function == "COUNT" else (series.total, series.squares)
+        mean = total / per
+        variance, level = max(squares / per - mean * mean, 0.0), math.log(2 * shares(self.size).size / self.delta)
+        low, high = self._value_range()
+        needed = 0.0
+        for gap, end in zip(gaps, (low, high), strict=True):
+            if gap is None:
+                continue
+            wide = (gap if function == "AVG" else gap / self.size) + math.sqrt(variance / per)
+            worth = abs(mean - end) - wide
+            if wide <= 0 or worth <= 0:
+                needed = math.inf if wide <= 0 else needed
+                continue
+            won, spread = wide / worth, variance / worth**2 + (wide / worth) ** 2
+            share = min(won / spread, 1.0)
+            needed = max(needed, level / (share * won - share**2 * spread / 2))
+        needed *= series.rows / per
+        return needed / (1 + needed / self.size) if math.isfinite(needed) else float(self.size)
+
     # ------------------------------------------------------------ betting
 
     def _bet(self, before: Interval, ends: Ends) -> Interval:
@@ -209,7 +243,7 @@ class Estimator:
         if self._wagers is None:
             whole = self.series.whole or self.aggregate.function == "COUNT"
             self._wagers = Wager(self.size, whole=whole), Wager(self.size, whole=whole)
-        limits = [self._limit(side, ends[side]) for side in (0, 1)]
+        limits = [self._limit(side, matters=ends[side]) for side in (0, 1)]
         lower, upper = max(low + limits[0], low), min(high - limits[1], high)
         found = Interval(lower, max(upper, lower))
         if self.aggregate.function != "AVG":
@@ -218,13 +252,12 @@ class Estimator:
             found = Interval(math.ceil(found.low - _NEAR_WHOLE), math.floor(found.high + _NEAR_WHOLE))
         return before.narrowed(found)
 
-    def _limit(self, side: int, end: float | None) -> float:
+    def _limit(self, side: int, *, matters: bool) -> float:
         """By how much the average is over the low end (0), or below the high end (1), at least."""
-        if end is None or self._wagers is None:
+        if not matters or self._wagers is None:
             return -math.inf
-        wager = self._wagers[side]
-        self._feed(side)  # the nearest end: to ask about the number alone takes more rows, and hardly less time
-        return wager.limit(self.delta / 2)
+        self._feed(side)
+        return self._wagers[side].limit(self.delta / 2)
 
     def _feed(self, side: int) -> None:
         """Give a wager the rows that were read since it was asked."""
@@ -268,7 +301,7 @@ class Estimator:
         of_part = mean_of_part if function == "AVG" else sum_of_part
         return of_part(bounder, sample, low, high, read=read, rows=rows, delta=delta)
 
-    def _exact(self, count: int, total: Fraction) -> Interval | None:
+    def _exact(self, count: int, total: Fraction | int) -> Interval | None:
         if self.aggregate.function == "COUNT":
             return Interval(float(count), float(count))
         if not count:

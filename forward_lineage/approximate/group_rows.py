@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from forward_lineage.approximate.adding_up import Adder, Sums
 from forward_lineage.approximate.aggregate_query import Aggregate
 from forward_lineage.approximate.drawing import DrawnOrder, ScrambleOrder
-from forward_lineage.approximate.estimates import Estimator, Series, series_of
+from forward_lineage.approximate.estimates import Estimator, Gaps, Series, series_of
 from forward_lineage.approximate.scramble import Index, Numbers, Places, Scramble
 from forward_lineage.approximate.selection import Selection
 from forward_lineage.approximate.stopping import GroupState
@@ -19,7 +20,6 @@ from udafs.errors import BadArgumentError
 
 #: So many rows are looked up at once.
 _BATCH = 1 << 21
-_LARGEST = 1 << 53
 
 
 @dataclass
@@ -69,6 +69,11 @@ class Group:
         """Return the positions of all rows."""
         return np.arange(self.size) if self.positions is None else self.positions
 
+    def rows_needed(self, gaps: Sequence[Gaps]) -> float:
+        """Return about how many rows it takes until each aggregate is as near as it has to be."""
+        both = zip(self.estimators, gaps, strict=True)
+        return max((each.rows_needed(mine) for each, mine in both), default=0.0)
+
     def state(self, *, everywhere: bool) -> GroupState:
         """Return what is known of it.
 
@@ -108,7 +113,7 @@ def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection, *, fre
     """
     _check_indexed(scramble, keys)
     index = index_of(scramble, keys, chosen)
-    order = ScrambleOrder if fresh else DrawnOrder
+    order = ScrambleOrder if fresh else partial(DrawnOrder, chance=np.random.default_rng())
     if index is None:
         return [Group((), (), None, scramble.rows, order(scramble.rows))]
     cells = _cells(index, keys, chosen)
@@ -216,29 +221,33 @@ class Feeder:
             group.read += mine.size
 
     def adds_up(self) -> bool:
-        """Tell whether `settle` may be called: sums of whole numbers have no rounding errors."""
-        most = self._scramble.rows
-        return all(each.whole and max(-each.low, each.high) * most < _LARGEST for each in self._numbers.values())
+        """Tell whether `settle` may be called: sums have no rounding errors."""
+        return all(each.sums is not None for each in self._numbers.values())
 
-    def adding_takes(self, groups: Iterable[Group]) -> float:
+    def adding_takes(self, groups: Sequence[Group]) -> float:
         """Return about how many nanoseconds `settle` takes."""
-        some = list(groups)
-        return self._adder.nanoseconds(sum(group.size for group in some), _share(some))
+        return self._adder.nanoseconds(sum(group.size for group in groups), _share(groups))
 
-    def settle(self, groups: Iterable[Group]) -> None:
-        """Add up all rows of groups, which then are exact. A row takes a small part of what it takes in rounds."""
-        some = list(groups)
-        if self._adder.scans(sum(group.size for group in some), _share(some)):
-            self._settle(some, self._adder.scan([group.cells for group in some]))
-            for group in some:
+    def settle(self, groups: Sequence[Group], others: Sequence[Group]) -> None:
+        """Add up all rows of groups, which then are exact. A row takes a small part of what it takes in rounds.
+
+        Args:
+            groups: that are read on.
+            others: that are added up as well if it takes no longer: they may come to matter again.
+
+        """
+        if self._adder.scans(sum(group.size for group in groups), _share(groups)):
+            all_of_them = [*groups, *others]
+            self._settle(all_of_them, self._adder.scan([group.cells for group in all_of_them]))
+            for group in all_of_them:
                 group.scanned = True
             return
         batch: list[Group] = []
         rows = 0
-        for group in some:
+        for group in groups:
             batch.append(group)
             rows += group.size
-            if rows >= _BATCH or group is some[-1]:
+            if rows >= _BATCH or group is groups[-1]:
                 self._settle(batch, self._adder.by_index([each.all_positions() for each in batch]))
                 batch, rows = [], 0
 
@@ -247,7 +256,8 @@ class Feeder:
             group.taken, group.read, group.matches = [group.all_positions()], group.size, int(found.matches[place])
             for each in group.estimators:
                 name = each.aggregate.column
-                each.settle(int(found.counts[name][place]), int(found.totals[name][place]))
+                total = found.totals[name][place] if name in found.totals else 0
+                each.settle(int(found.counts[name][place]), total)
 
     def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:
         """Mark the rows that have a value; None: all."""

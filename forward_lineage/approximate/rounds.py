@@ -7,6 +7,7 @@ the number of rows of a look never depends on the rows, and bounds of a settled 
 from __future__ import annotations
 
 import itertools
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from forward_lineage.approximate.bounds.error_budget import rows_at_look
+from forward_lineage.approximate.costs import Costs
 from forward_lineage.approximate.estimates import BETTING, BOTH, Ends
 from forward_lineage.approximate.group_rows import Feeder, Group
 from forward_lineage.approximate.scramble import Scramble
@@ -23,10 +25,9 @@ FIRST_LOOK = 1_024
 #: By how much rows grow from look to look: bets look for nothing, others pay for each look.
 _GROWTH, _GROWTH_OF_BETS = 1.5, 1.3
 _NEARLY = 2
-#: Tables with so many rows are added up, where rounds would take longer.
+_SHORT, _JUMP = 0.9, 4
+#: Tables with so many rows are added up, where rounds take longer.
 ADD_UP_FROM = 1 << 20
-_PATIENCE = 0.5  # rounds may take this part of the time that adding up takes
-_ROW, _LOOK = 80.0, 80_000.0  # nanoseconds
 Tell = Callable[[str], None]
 
 
@@ -62,7 +63,11 @@ def run_rounds(
         if group.whole:
             _look(group, 0, [BOTH] * len(group.estimators))
     bets = any(each.bounder == BETTING for group in groups for each in group.estimators)
-    look, spent = 0, 0.0
+    growth = _GROWTH_OF_BETS if bets else _GROWTH
+    cheaper = goals.rows is None and scramble.rows >= ADD_UP_FROM and feeder.adds_up()
+    costs = Costs(feeder.adding_takes, growth) if cheaper else None
+    look = 0
+    needed = [0.0] * len(groups)
     with interruptible() as stop:
         while True:
             states = states_of(groups, everywhere=everywhere)
@@ -71,26 +76,54 @@ def run_rounds(
                 _narrow(groups, states, goals)
                 return Ended(look, any(active))
             look += 1
-            target = goals.rows or rows_at_look(FIRST_LOOK, look, _GROWTH_OF_BETS if bets else _GROWTH)
+            target = goals.rows or rows_at_look(FIRST_LOOK, look, growth)
             reading = [place for place, reads in enumerate(active) if reads]
-            rows = sum(min(_rows_of(groups[place], target, goals), groups[place].size) for place in reading)
-            spent += _ROW * rows + _LOOK * len(reading)
-            if _is_long(scramble, feeder, goals, [groups[place] for place in reading], spent):
-                feeder.settle(groups[place] for place in reading)
+            some = [groups[place] for place in reading]
+            targets = [_next(group, needed[place]) for group, place in zip(some, reading, strict=True)]
+            counts = [
+                _rows_of(group, mine if bets and goals.rows is None else target, goals)
+                for group, mine in zip(some, targets, strict=True)
+            ]
+            if costs is not None and costs.are_high(some, counts):
+                feeder.settle(some, _others(groups, states, active, goals))
                 continue
-            counts = ((groups[place], _rows_of(groups[place], target, goals)) for place in reading)
-            feeder.add(itertools.takewhile(lambda _: not stop.is_set(), counts))
-            ends = goals.ends(states_of(groups, everywhere=everywhere))
-            for place in reading:
-                if not stop.is_set():
-                    _look(groups[place], 0 if goals.rows else look, ends[place])
+            feeder.add(itertools.takewhile(lambda _: not stop.is_set(), zip(some, counts, strict=True)))
+            states = states_of(groups, everywhere=everywhere)
+            gaps = goals.gaps(states)
+            for group, place in zip(some, reading, strict=True):
+                needed[place] = group.rows_needed(gaps[place])
+            if (
+                costs is not None
+                and not stop.is_set()
+                and costs.will_be_high(some, [needed[place] for place in reading])
+            ):
+                feeder.settle(some, _others(groups, states, active, goals))
+                continue
+            ends = goals.ends(states)
+            for group, place in zip(some, reading, strict=True):
+                hopeless = bets and goals.rows is None and not group.whole and needed[place] > growth * group.read
+                if not stop.is_set() and not hopeless:
+                    _look(group, 0 if goals.rows else look, ends[place])
             read = f"{sum(group.read for group in groups):,} of {scramble.rows:,} rows read"
             tell(f"round {look}: {read}, {sum(active):,} of {len(groups):,} groups active")
 
 
+def _others(groups: Sequence[Group], states: Sequence[GroupState], active: Sequence[bool], goals: Goals) -> list[Group]:
+    """Groups that may be in the answer, and are not read now, nor known whole."""
+    each = zip(groups, states, active, strict=True)
+    return [group for group, state, reads in each if not (reads or group.whole or goals.out(state))]
+
+
+def _next(group: Group, needed: float) -> int:
+    """How many rows a group of bets has read after the next round: bets may look at any time."""
+    if not group.read:
+        return FIRST_LOOK
+    return math.ceil(min(max(needed * _SHORT, _GROWTH_OF_BETS * group.read), _JUMP * group.read))
+
+
 def _narrow(groups: Sequence[Group], states: Sequence[GroupState], goals: Goals) -> None:
     """Narrow intervals that are shown, and that no error made narrow: of these only what decides was looked at."""
-    if goals.error is None:
+    if goals.error is None and goals.shown:
         for place in goals.chosen(states).wanted:
             for aggregate in goals.shown:
                 groups[place].estimators[aggregate].narrow()
@@ -99,13 +132,6 @@ def _narrow(groups: Sequence[Group], states: Sequence[GroupState], goals: Goals)
 def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
     """Return what is known of groups."""
     return [group.state(everywhere=everywhere) for group in groups]
-
-
-def _is_long(scramble: Scramble, feeder: Feeder, goals: Goals, reading: Sequence[Group], spent: float) -> bool:
-    """Whether rounds begin to take longer than adding up all rows of the groups that are read on."""
-    if goals.rows is not None or scramble.rows < ADD_UP_FROM or not feeder.adds_up():
-        return False
-    return spent > _PATIENCE * feeder.adding_takes(reading)
 
 
 def _rows_of(group: Group, target: int, goals: Goals) -> int:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from forward_lineage.approximate.exact_sums import ExactSums
 from forward_lineage.relations.groups import by_group, narrowest
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.row_ids.manifest import Manifest
@@ -40,6 +41,7 @@ class Numbers:
         low: the least value of the table.
         high: the greatest.
         whole: whether all are whole numbers.
+        sums: how they are added up without rounding errors; None: they are too different in size.
 
     """
 
@@ -48,6 +50,7 @@ class Numbers:
     low: float
     high: float
     whole: bool
+    sums: ExactSums | None
 
     def at(self, positions: Places) -> npt.NDArray[np.float64]:
         """Return the values at some positions as doubles, which they are exactly."""
@@ -63,8 +66,7 @@ class Index:
         values: for each cell the values, as they are in Python.
         starts: where the positions of each cell begin in `positions`, shape (cells + 1,).
         positions: cell after cell, ascending in each.
-        sizes: how many different values each of the columns has.
-        numbers: of each cell: the numbers of its values, as digits of one number in the base of `sizes`.
+        cells: of each position its cell.
 
     """
 
@@ -72,8 +74,7 @@ class Index:
     values: list[tuple[object, ...]]
     starts: npt.NDArray[np.int64]
     positions: Places
-    sizes: tuple[int, ...]
-    numbers: npt.NDArray[np.int64]
+    cells: Places
 
     def of(self, cell: int) -> Places:
         """Return the positions of a cell, ascending."""
@@ -209,7 +210,7 @@ class Scramble:
         values = list(zip(*reversed(named), strict=True))
         positions: Places = np.empty(self.rows, np.uint32 if self.rows < 1 << 32 else np.int64)
         starts = by_group(cell, len(values), positions)
-        return Index(columns, values, starts, self.keep(positions), tuple(sizes), numbers)
+        return Index(columns, values, starts, self.keep(positions), cell if cell is parts[0][0] else self.keep(cell))
 
 
 def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArray[np.int64], Places]:
@@ -223,6 +224,8 @@ def _numbered(parts: Sequence[Places], sizes: Sequence[int]) -> tuple[npt.NDArra
     for batch in batches:
         occurs[combined(batch)] = True
     present = np.flatnonzero(occurs)
+    if len(parts) == 1 and present.size == total:
+        return present, parts[0]
     place: Places = np.zeros(total, narrowest(max(present.size, 1)))
     place[present] = np.arange(present.size)
     cell: Places = np.empty(parts[0].size, place.dtype)
@@ -277,10 +280,19 @@ def _as_numbers(name: str, column: pa.Array) -> Numbers:
         raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Name a column of numbers.")
     there = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
     values = column if whole else column.cast(pa.float64(), safe=False)
-    array = values.fill_null(0).to_numpy(zero_copy_only=False)
+    array = (values.fill_null(0) if values.null_count else values).to_numpy(zero_copy_only=False)  # or it is copied
     low, high = (float(each.as_py() or 0) for each in pc.min_max(values).values()) if len(array) else (0.0, 0.0)
     if not pa.types.is_floating(kind) and max(abs(low), abs(high)) * 10**parts > _EXACT:
         raise BadArgumentError(f"{name} has numbers of more than 15 digits", instead="Scramble a smaller number.")
     if not np.isfinite(array).all():
         raise BadArgumentError(f"{name} has NaN or infinity in it", instead="Scramble a column without them.")
-    return Numbers(np.ascontiguousarray(array), there, low, high, whole)
+    array = np.ascontiguousarray(array)
+    least = 1.0 if whole else _least(array)
+    sums = ExactSums.of(least, max(-low, high), rows=max(array.size, 1), whole=whole)
+    return Numbers(array, there, low, high, whole, sums)
+
+
+def _least(values: npt.NDArray[np.float64]) -> float:
+    """The distance from 0 of the value nearest to it that is not 0."""
+    batches = (np.abs(values[at : at + _BATCH]) for at in range(0, values.size, _BATCH))
+    return min((float(np.min(each, where=each > 0, initial=math.inf)) for each in batches), default=math.inf)

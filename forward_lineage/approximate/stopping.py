@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.bounds.interval import Interval
-from forward_lineage.approximate.estimates import BOTH, Ends
+from forward_lineage.approximate.estimates import BOTH, Ends, Gaps
 
 _NULL = Interval(-math.inf, -math.inf)  # where NULL stands in an order: first of the least
 
@@ -82,23 +83,78 @@ class Goals:
         ]
 
     def _ends(self, aggregate: int, group: GroupState, first: bool, split: float | None) -> Ends:
-        estimate, order = group.estimates[aggregate], self.order
-        ordered = order is not None and order.aggregate == aggregate
-        wanted = aggregate in self.shown and self.error is not None
-        if estimate is None or wanted or (ordered and order is not None and order.limit is None):
+        estimate = group.estimates[aggregate]
+        if estimate is None or self._wanted(aggregate) or (self._ordered(aggregate) and not self._limited):
             return BOTH
+        limits = self._limits(aggregate, estimate, first, split)
+        if limits is None:
+            return BOTH
+        return any(over for over, _ in limits), any(not over for over, _ in limits)
+
+    def _limits(
+        self, aggregate: int, estimate: float, first: bool, split: float | None
+    ) -> list[tuple[bool, float]] | None:
+        """The numbers that a value is compared with, each with whether it seems to be over it; None: any number."""
         limits = [(estimate > each.value, each.value) for each in self.having if each.aggregate == aggregate]
-        if ordered and order is not None:
+        if self._ordered(aggregate) and self.order is not None and self._limited:
             if split is None or not math.isfinite(split):
-                return BOTH
-            limits.append((first is order.descending, split))
-        lower, upper = [value for over, value in limits if over], [value for over, value in limits if not over]
-        return max(lower, default=None), min(upper, default=None)
+                return None
+            limits.append((first is self.order.descending, split))
+        return limits
+
+    def _wanted(self, aggregate: int) -> bool:
+        return aggregate in self.shown and self.error is not None
+
+    def _ordered(self, aggregate: int) -> bool:
+        return self.order is not None and self.order.aggregate == aggregate
+
+    @property
+    def _limited(self) -> bool:
+        return self.order is not None and self.order.limit is not None
+
+    def gaps(self, groups: Sequence[GroupState]) -> list[list[Gaps]]:
+        """Return for each group and aggregate how far its interval may likely reach from the estimate.
+
+        0 stands where nobody knows.
+        """
+        chosen = self.chosen(groups)
+        first = set(chosen.wanted)
+        count = len(groups[0].estimates) if groups else 0
+        apart = self._apart(groups)
+        return [
+            [self._gaps(aggregate, group, place in first, chosen.split, apart.get(place)) for aggregate in range(count)]
+            for place, group in enumerate(groups)
+        ]
+
+    def _gaps(self, aggregate: int, group: GroupState, first: bool, split: float | None, apart: float | None) -> Gaps:
+        estimate = group.estimates[aggregate]
+        if estimate is None:
+            return 0.0, 0.0
+        limits = self._limits(aggregate, estimate, first, split)
+        if limits is None:
+            return 0.0, 0.0
+        both = [apart] if apart is not None and self._ordered(aggregate) else []
+        lower, upper = ([abs(estimate - value) for over, value in limits if over is side] for side in (True, False))
+        if self._wanted(aggregate) and self.error is not None:
+            near, far = _accurate_gaps(estimate, self.error, relative=self.relative)
+            lower.append(near if estimate > 0 else far)
+            upper.append(far if estimate > 0 else near)
+        return min([*both, *lower], default=None), min([*both, *upper], default=None)
+
+    def _apart(self, groups: Sequence[GroupState]) -> dict[int, float]:
+        """For ⑥: half of the distance of each group to the nearest other one."""
+        if self.order is None or self.order.aggregate is None or self._limited:
+            return {}
+        known = [(each.estimates[self.order.aggregate], place) for place, each in enumerate(groups)]
+        ranked = sorted((estimate, place) for estimate, place in known if estimate is not None)
+        steps = [math.inf, *(after[0] - before[0] for before, after in itertools.pairwise(ranked)), math.inf]
+        return {place: min(steps[at], steps[at + 1]) / 2 for at, (_, place) in enumerate(ranked)}
 
     def _unsure(self, groups: Sequence[GroupState]) -> list[bool]:
         chosen = self.chosen(groups)
+        wanted = set(chosen.wanted)
         return [
-            self._open(group) or place in chosen.open or (place in chosen.wanted and self._wide(group))
+            self._open(group) or place in chosen.open or (place in wanted and self._wide(group))
             for place, group in enumerate(groups)
         ]
 
@@ -198,6 +254,13 @@ def accurate(estimate: float | None, interval: Interval | None, error: float, *,
     if interval.low <= 0 <= interval.high:
         return False
     return max(abs(end - estimate) / abs(end) for end in (interval.low, interval.high)) <= error
+
+
+def _accurate_gaps(estimate: float, error: float, *, relative: bool) -> tuple[float, float]:
+    """How far the end nearer to 0, and the other one, may be from an accurate estimate."""
+    if not relative:
+        return error / 2, error / 2
+    return error * abs(estimate) / (1 + error), error * abs(estimate) / (1 - error) if error < 1 else math.inf
 
 
 def _placed(group: GroupState, aggregate: int, sign: int) -> Interval:

@@ -21,6 +21,7 @@ _SEGMENTS = 64
 _BLOCKS = 18  # bits: a row is looked at with others, if these are a part of the rows left that is as small
 _LEAST_SEGMENT = 16
 _PLACES = 12
+_BELOW, _ABOVE, _FAR = 12.0, 4.0, 45.0  # standard errors of the mean, and how many large rows may be missing
 _STEPS = 24
 _BETS = 6
 _CLOSE = 0.004
@@ -61,13 +62,14 @@ class Wager:
         block = _block(size)
         self._longest = -(-max(size // _SEGMENTS, _LEAST_SEGMENT) // block) * block
         self._left, self._spent, self._kept = size, 0.0, 0.0
-        self._rows, self._found, self._drops = 0, 0.0, False
+        self._rows, self._found, self._drops, self._squares = 0, 0.0, False, 0.0
         # For each different y of a segment: y, how often it occurs, the number of the segment.
         self._values, self._counts, self._segment = np.empty(0), np.empty(0), np.empty(0, np.int64)
         # For each segment: how many rows the condition drops; u at evenly spaced places, as the first, the last and how
-        # many steps there are to 1; the most that a row is worth at each; the greatest slope, for u above all of these.
+        # many steps there are to 1; the most that a row is worth at each; the least and the greatest slope, for u below
+        # and above all of these.
         # Between two u the most is below a straight line, since it is the greatest of linear functions of u.
-        self._dropped, self._slopes = np.empty(0), np.empty(0)
+        self._dropped, self._least_slopes, self._slopes = np.empty(0), np.empty(0), np.empty(0)
         self._first, self._last, self._steps = np.empty(0), np.empty(0), np.empty(0)
         self._worths, self._rows_of_worths = np.empty(0), np.empty(0, np.int64)
 
@@ -92,9 +94,18 @@ class Wager:
         self._rows += above.size
         self._kept += float(above.size if part is None else part.sum())
         self._spent += float(above.sum())
-        highest = 1.5 * self._spent / self._kept if self._kept else 1.0
-        self._add_worths(slopes, spent, np.linspace(before, max(highest, before), _PLACES), self._longest // block)
+        self._squares += float(np.square(above).sum())  # BLAS would start threads
+        self._add_worths(slopes, spent, self._places(before), self._longest // block)
         self._add_values(above, part)
+
+    def _places(self, before: float) -> Floats:
+        """The u at which worths are kept: where limits will be, as far as one can say. Between them little is lost."""
+        if not self._kept:
+            return np.linspace(before, max(1.0, before), _PLACES)
+        mean = self._spent / self._kept
+        error = math.sqrt(max(self._squares / self._kept - mean * mean, 0.0) / self._kept)
+        low = max(mean - _BELOW * error - _FAR * mean / self._kept, before)
+        return np.linspace(low, max(mean + _ABOVE * error, low), _PLACES)
 
     def _add_worths(self, slopes: Floats, spent: Floats, places: Floats, blocks: int) -> None:
         """Add limits of what rows are worth, of so many blocks a segment."""
@@ -106,6 +117,7 @@ class Wager:
         self._last = np.concatenate([self._last, np.full(count, places[-1])])
         self._steps = np.concatenate([self._steps, np.full(count, (_PLACES - 1) / width if width > 0 else 0.0)])
         self._rows_of_worths = np.arange(self._first.size) * _PLACES
+        self._least_slopes = np.concatenate([self._least_slopes, np.minimum.reduceat(slopes, starts)])
         self._slopes = np.concatenate([self._slopes, np.maximum.reduceat(slopes, starts)])
 
     def _add_values(self, above: Floats, part: Floats | None) -> None:
@@ -166,7 +178,8 @@ class Wager:
         at = self._rows_of_worths + before
         low = self._worths[at]
         between = low + (self._worths[at + 1] - low) * (step - before)
-        return np.asarray(between + np.maximum(u - self._last, 0.0) * self._slopes)
+        below, above = np.maximum(self._first - u, 0.0), np.maximum(u - self._last, 0.0)
+        return np.asarray(between + above * self._slopes - below * self._least_slopes)
 
     # ------------------------------------------------------------ search
 

@@ -43,6 +43,7 @@ _PILOT = 4  # so many times the rows that show a candidate with the least share 
 _PART = 20  # the pilot is this part of all rows at most
 _GROWTH = 2  # a candidate's rows of a round: at most so many times those seen before
 _FEW = 512
+_PARTS = 4  # a row that is drawn takes so many times as long as one in order, and longer
 _SURE = 2.0  # standard deviations by which tests of fresh rows should pass
 
 
@@ -187,9 +188,14 @@ class HistSim:
         return False
 
     def _is_long(self, needs: int) -> bool:
-        """Whether half of a large table would be read: to read it whole, in order, takes less time."""
+        """Whether a good part of a large table would be read: to read it whole, in order, takes less time.
+
+        Args:
+            needs: how many rows are needed for which the condition holds.
+
+        """
         rows = self._reader.positions.size
-        return rows >= ADD_UP_FROM and self._reader.rows_read + needs > rows // 2
+        return rows >= ADD_UP_FROM and self._reader.rows_read + needs > rows / _PARTS
 
     def _tested(self, places: Counts, near: Truths, split: float, needs: Counts) -> bool:
         """Draw fresh rows, and tell whether all tests reject what would make the guess wrong."""

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from forward_lineage.approximate import rounds
+from forward_lineage.approximate import drawing, rounds
 from forward_lineage.approximate.aggregate_query import Order, Threshold
 from forward_lineage.approximate.answer import ApproximateAnswer
 from forward_lineage.approximate.approximator import Asked
@@ -179,7 +179,7 @@ def test_only_ends_that_decide_are_looked_at() -> None:
     known = (Interval(0.0, 9.0), Interval(0.0, 9.0))
     groups = [GroupState(9, False, True, estimates, known) for estimates in ((5.0, 5.0), (1.0, 1.0), (None, 3.0))]
     over, under = Threshold(0, ">", 3.0), Threshold(0, "<", 6.0)
-    none: Ends = (None, None)
+    lower, upper, none = (True, False), (False, True), (False, False)
 
     def ends(
         shown: tuple[int, ...] = (),
@@ -189,13 +189,13 @@ def test_only_ends_that_decide_are_looked_at() -> None:
     ) -> list[Ends]:
         return [each[0] for each in Goals(shown, error, True, None, having, order).ends(groups)]
 
-    assert ends(having=(over,)) == [(3.0, None), (None, 3.0), BOTH]
-    assert ends(having=(over, under)) == [(3.0, 6.0), (None, 3.0), BOTH]
+    assert ends(having=(over,)) == [lower, upper, BOTH]
+    assert ends(having=(over, under)) == [BOTH, upper, BOTH]
     assert ends(shown=(0,), having=(over,), error=0.1) == [BOTH] * 3
     first = Goals((), None, True, None, (), Order(1, (), True, 1)).ends(groups)
-    assert [each[1] for each in first] == [(4.0, None), (None, 4.0), (None, 4.0)]
+    assert [each[1] for each in first] == [lower, upper, upper]
     last = Goals((), None, True, None, (), Order(1, (), False, 1)).ends(groups)
-    assert [each[1] for each in last] == [(2.0, None), (None, 2.0), (2.0, None)]
+    assert [each[1] for each in last] == [lower, upper, lower]
     assert ends(order=Order(0, (), False, None)) == [BOTH] * 3
     assert ends(order=Order(1, (), False, 1)) == [none, none, BOTH]
     assert Goals((), None, True, None, (), None).ends([]) == []
@@ -287,15 +287,20 @@ def test_a_group_that_was_read_before_is_not_missing_from_the_next_sample() -> N
     assert answer.rows[0]["x_low"] <= 53 <= answer.rows[0]["x_high"]
 
 
+@pytest.mark.parametrize("many", [1, 1 << 20])
 @pytest.mark.parametrize("size", [1, 7, 400])
-def test_a_drawn_order_has_each_row_once(size: int) -> None:
+def test_a_drawn_order_has_each_row_once(size: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "_MANY", many)  # of many rows those drawn are listed, not marked
+    monkeypatch.setattr(drawing, "_FEW", 150)
     order, found = DrawnOrder(size), []
     while (some := order.take(max(size // 5, 1))).size:
         found.append(some)
     assert sorted(np.concatenate(found)) == list(range(size))
 
 
-def test_drawn_orders_are_uniform() -> None:
+@pytest.mark.parametrize("many", [1, 1 << 20])
+def test_drawn_orders_are_uniform(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "_MANY", many)
     first = np.bincount([_pair(DrawnOrder(4)) for _ in range(3_000)], minlength=16).reshape(4, 4)
     assert not first.diagonal().any()
     assert np.all(np.abs(first[~np.eye(4, dtype=bool)] - 250) < 5 * 250**0.5)

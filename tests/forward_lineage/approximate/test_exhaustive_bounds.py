@@ -141,7 +141,7 @@ def test_a_wager_never_counts_more_than_was_won(seed: int) -> None:
         bets.add(draws.above[rows], None if part is None else part[rows])
         low = bets.limit(1e-6)
     mean = draws.spent[-1] / draws.kept[-1]
-    for u in generator.uniform(low, mean * 1.3, 40):
+    for u in generator.uniform(low / 2, mean * 1.3, 60):
         for bet, share in enumerate(wager.shares(size)):
             counted = bets._gain(float(u), bet) + bets._target
             won = float(betting.log_wealth(draws, u, float(share))[-1])
@@ -152,6 +152,24 @@ def test_a_wager_never_counts_more_than_was_won(seed: int) -> None:
     below = counted_whole * (1 - 1e-9)
     assert below <= draws.sure() or betting.log_wealth_of_all(draws, below)[-1] >= math.log(1e6)
     assert mean - low <= 1.05 * (mean - betting.lower_limit(draws, 1e-6))
+
+
+@pytest.mark.parametrize("counts", [(60_000,), (1_024, 3_072, 12_288, 43_616)])
+def test_rows_together_lose_little(counts: tuple[int, ...]) -> None:
+    """Values far above the low end, as of the upper end of delays: worths kept far apart would lose a good part."""
+    generator = np.random.default_rng(11)
+    size, delta = 500_000, 1e-15
+    above = 2_000 - np.floor(np.minimum(generator.lognormal(3, 1, sum(counts)), 1_999))
+    wealth, draws = wager.Wager(size, whole=True), betting.Draws(above, None, size)
+    for rows in np.split(above, np.cumsum(counts)[:-1]):
+        wealth.add(rows)
+    mean, target = float(above.mean()), math.log(wager.shares(size).size / delta)
+    refuted = [
+        u
+        for u in np.linspace(mean - 4, mean, 200)
+        if max(betting.log_wealth(draws, u, float(share))[-1] for share in wager.shares(size)[:4]) >= target
+    ]
+    assert mean - wealth.limit(delta) < 1.08 * (mean - max(refuted))
 
 
 def _again(bets: wager.Wager, draws: betting.Draws, part: np.ndarray | None) -> wager.Wager:

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 import pytest
 
 from forward_lineage import LineageError
-from forward_lineage.approximate.matching import histsim, matcher
+from forward_lineage.approximate.drawing import ScrambleOrder
+from forward_lineage.approximate.matching import block_reading, histsim, matcher
+from forward_lineage.approximate.matching.block_reading import BlockReader, Candidates
 from forward_lineage.approximate.matching.distance_tests import (
     Sample,
     all_rejected,
@@ -312,3 +314,24 @@ def test_a_search_that_never_tests_is_caught(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(histsim, "rows_to_reconstruct", lambda *_: 16)
     monkeypatch.setattr(histsim.HistSim, "_needs", lambda self, places, *_: np.full(places.size, 32))
     assert violations(60) > 10
+
+
+@pytest.mark.parametrize("left_out", [True, False])
+@pytest.mark.parametrize("keeps", [None, 50])
+def test_all_rows_are_counted_in_order(monkeypatch: pytest.MonkeyPatch, left_out: bool, keeps: int | None) -> None:
+    monkeypatch.setattr(block_reading, "_AT_ONCE", 700)  # several batches
+    chance = np.random.default_rng(3)
+    candidate, bar = chance.integers(-1 if left_out else 0, 5, 5_000), chance.integers(0, 4, 5_000)
+    late = chance.integers(0, 100, 5_000)
+    rows = Candidates(candidate, bar, 5, 4, lambda at: None if keeps is None else late[at] < keeps, left_out=left_out)
+    reader = BlockReader(rows, ScrambleOrder(5_000), lambda: False)
+    first = reader.first(300)
+    kept = (candidate >= 0) & (True if keeps is None else late < keeps)
+    assert first.sum() == np.count_nonzero(kept[:300])
+    found = reader.all()
+    assert found.tolist() == [[int(np.sum(kept & (candidate == z) & (bar == x))) for x in range(4)] for z in range(5)]
+    assert (reader.rows_read, reader.whole) == (5_000, True)
+    assert reader.touched.tolist() == reader.size.tolist() == [int(np.sum(candidate == z)) for z in range(5)]
+    for each in range(5):
+        assert reader.first_of(each, 1).tolist() == np.flatnonzero(kept & (candidate == each)).tolist()
+    assert not reader.fill(np.full(5, 9)).any()
