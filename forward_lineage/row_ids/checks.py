@@ -47,6 +47,10 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_name(spark, manifest)
         _check_copied_files(spark, manifest)
         return
+    if manifest.is_past:
+        check_there(manifest)
+        _check_name(spark, manifest)
+        return
     if manifest.provider.by_format:
         named = manifest.identity
         check_version(manifest, table_of(manifest) if named is None else current(spark, named, manifest.name))
@@ -71,6 +75,20 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     if have_changed(frame, manifest.source):
         raise other_table(manifest, "rows that are in no file have changed")
     _check_copied_files(spark, manifest)
+
+
+def check_there(manifest: Manifest) -> None:
+    """Check that the files of an earlier version of a table with a log are there; nobody changes them.
+
+    Raises:
+        ChangedError: one is gone.
+
+    """
+    if change := first_change(manifest.files, stat_files(file.path for file in manifest.files)):
+        raise ChangedError(
+            f"rows of {manifest.name} cannot be read: {change}; VACUUM and expired snapshots take old files away",
+            instead="Read a later version.",
+        )
 
 
 def _check_copied_files(spark: SparkSession, manifest: Manifest) -> None:

@@ -70,8 +70,16 @@ def of_format(spark: SparkSession, place: str, file_format: str) -> Table:
     return found
 
 
-def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None = None, *, trusted: bool) -> Manifest:
-    """Register the current version of a table.
+def from_log(
+    spark: SparkSession,
+    name: str,
+    table: Table,
+    last: Manifest | None = None,
+    *,
+    trusted: bool,
+    version: int | None = None,
+) -> Manifest:
+    """Register a version of a table.
 
     Args:
         spark: any session.
@@ -79,16 +87,21 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
         table: which one.
         last: the version before; ids of the same table mean the same rows where its log says that they were kept.
         trusted: take it on trust that no two rows have the same id written down.
+        version: which one, for good; None: the current one.
 
     Raises:
         LineageError: see `delta.read`, `iceberg.read` and `reading.files_and_parts`.
 
     """
-    snapshot = with_rows(LOGS[table.provider].read(table.place))
+    snapshot = with_rows(LOGS[table.provider].read(table.place, version))
     files, parts = files_and_parts(snapshot)
     refuse_lineage(snapshot.columns, name)
     paths = [file.path for file in files]
-    since = last.key[2] if last is not None and broken(last, table, snapshot) is None else snapshot.version
+    since = (
+        last.key[2]
+        if last is not None and version is None and broken(last, table, snapshot) is None
+        else snapshot.version
+    )
     manifest = Manifest(
         name=name,
         provider=table.provider,
@@ -108,6 +121,7 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
             "next_id": snapshot.next_id,
             "changed": [file.changed for file in snapshot.files],
             "parts": [part.to_data() for part in parts],
+            **({"pinned": True} if version is not None else {}),
         },
         files=files,
         next_id=max(snapshot.next_id, last.next_id if last is not None else 0),
