@@ -6,19 +6,23 @@ string, and a time here is a string: any other expression is left, and refused w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlglot import exp
 from sqlparse import tokens as kinds
 
 from forward_lineage.frontend.consuming import NO_ALIAS, name_of
+from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at
-from forward_lineage.spark.names import in_backticks
 from udafs.errors import Position
 
 _VERSIONS, _TIMES = ("VERSION", "SYSTEM_VERSION"), ("TIMESTAMP", "SYSTEM_TIME")
 _AS_OF = ("AS", "OF")
 _BEFORE = ("FROM", "JOIN")
+# Every statement is searched for it, few are read: with a comment inside, it is refused where the table is read.
+_MENTIONED = re.compile(rf"\b(?:{'|'.join(_VERSIONS + _TIMES)})\s+AS\s+OF\b", re.IGNORECASE)
 _PAIR = 2  # a part of a name, and the dot behind it
 
 
@@ -53,11 +57,25 @@ def find_past_readings(sql: str) -> list[PastReading]:
         WrongSqlError: a string, quoted name or comment is not closed.
 
     """
-    if not any(word in sql.upper() for word in (*_VERSIONS, *_TIMES)):
+    if not _MENTIONED.search(sql):
         return []
     words = meaningful(lex(sql))
+    named_here = _names_of_ctes(words)
     found = (_reading(sql, words, at) for at, word in enumerate(words) if word.word in _VERSIONS + _TIMES)
-    return [each for each in found if each is not None]
+    return [
+        each for each in found if each is not None and not (len(each.name) == 1 and each.name[0].lower() in named_here)
+    ]
+
+
+def _quoted(name: str) -> str:
+    return print_sql(exp.to_identifier(name, quoted=True))
+
+
+def _names_of_ctes(words: Sequence[Token]) -> set[str]:
+    """Names that may be those of CTEs, which have no versions: Spark refuses to read them as they were."""
+    begins = (at for at in range(1, len(words) - 2) if words[at + 1].word == "AS" and words[at + 2].text == "(")
+    names = (name_of(words[at : at + 1]) for at in begins)
+    return {name[0].lower() for name in names if name is not None}
 
 
 def with_tables(sql: str, readings: Sequence[PastReading], names: Sequence[str]) -> str:
@@ -68,10 +86,13 @@ def with_tables(sql: str, readings: Sequence[PastReading], names: Sequence[str])
         readings: what `find_past_readings` found in it.
         names: of the tables, one part each.
 
+    Lines stay lines. What stands behind one in its line moves, and with it the column that an error says.
+
     """
     for each, name in reversed(list(zip(readings, names, strict=True))):
-        called = "" if each.has_alias else f" AS {in_backticks(each.name[-1])}"
-        sql = f"{sql[: each.start]}{in_backticks(name)}{called}{sql[each.end :]}"
+        called = "" if each.has_alias else f" AS {_quoted(each.name[-1])}"
+        lines = "\n" * sql.count("\n", each.start, each.end)
+        sql = f"{sql[: each.start]}{_quoted(name)}{called}{lines}{sql[each.end :]}"
     return sql
 
 

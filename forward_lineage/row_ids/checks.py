@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, of_far, read_footers, stat_files
 from forward_lineage.row_ids.file_locations import described, files_of
 from forward_lineage.row_ids.formats.named_tables import current
-from forward_lineage.row_ids.formats.versions import check_version, table_of
+from forward_lineage.row_ids.formats.versions import check_version, table_of, taken_away
 from forward_lineage.row_ids.formats.watching import check_logs
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
@@ -85,10 +85,7 @@ def check_there(manifest: Manifest) -> None:
 
     """
     if change := first_change(manifest.files, stat_files(file.path for file in manifest.files)):
-        raise ChangedError(
-            f"rows of {manifest.name} cannot be read: {change}; VACUUM and expired snapshots take old files away",
-            instead="Read a later version.",
-        )
+        raise taken_away(manifest.name, change)
 
 
 def _check_copied_files(spark: SparkSession, manifest: Manifest) -> None:

@@ -12,10 +12,11 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.formats import delta, iceberg
 from forward_lineage.row_ids.formats.reading import files_and_parts, with_rows
 from forward_lineage.row_ids.formats.snapshot import Snapshot, damaged, other_reader
-from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken
+from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken, taken_away
 from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.key import check_unique_ids
 from forward_lineage.row_ids.manifest import Manifest
@@ -93,7 +94,10 @@ def from_log(
         LineageError: see `delta.read`, `iceberg.read` and `reading.files_and_parts`.
 
     """
-    snapshot = with_rows(LOGS[table.provider].read(table.place, version))
+    snapshot = LOGS[table.provider].read(table.place, version)
+    if version is not None:
+        _check_not_taken_away(name, snapshot)
+    snapshot = with_rows(snapshot)
     files, parts = files_and_parts(snapshot)
     refuse_lineage(snapshot.columns, name)
     paths = [file.path for file in files]
@@ -162,3 +166,10 @@ def _check_written_ids(ids: DataFrame, manifest: Manifest, snapshot: Snapshot) -
         raise damaged(
             snapshot.kind, snapshot.log, f"says that ids go up to {snapshot.next_id - 1}, and there is {most}"
         )
+
+
+def _check_not_taken_away(name: str, snapshot: Snapshot) -> None:
+    """Check that the files of an earlier version are there; its log speaks of them as long as it is there itself."""
+    found = {file.path for file in stat_files(file.path for file in snapshot.files)}
+    if gone := next((file.path for file in snapshot.files if file.path not in found), None):
+        raise taken_away(name, f"{gone} is missing")
