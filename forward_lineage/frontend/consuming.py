@@ -31,7 +31,7 @@ _FORMS = {
     FORWARD: f"{FORWARD}(table [WHERE condition], result)",
 }
 # Words behind a relation that are not its alias.
-_NO_ALIAS = frozenset(
+NO_ALIAS = frozenset(
     re.findall(
         r"\w+",
         "ANTI CLUSTER CROSS DISTRIBUTE EXCEPT FULL GROUP HAVING INNER INSERT INTERSECT JOIN LATERAL LEFT LIMIT MINUS "
@@ -208,7 +208,7 @@ class _CallReader:
         ]
         if len(comma) != 1 or end == len(self.words):
             return None
-        target = _name(self.words[comma[0] + 1 : end])
+        target = name_of(self.words[comma[0] + 1 : end])
         source, condition = self._source(index + 2, comma[0], self.words[index].word)
         if source is None or target is None:
             return None
@@ -227,7 +227,7 @@ class _CallReader:
         else:
             where = (place for place in range(first, end) if self.words[place].word == "WHERE")
             behind = next(where, end)
-            source = _name(self.words[first:behind])
+            source = name_of(self.words[first:behind])
         if source is None or behind == end:
             return source, None
         if self.words[behind].word != "WHERE":
@@ -268,10 +268,10 @@ class _CallReader:
                 at=position_at(self.sql, token.start),
                 instead=f"Save SELECT * FROM {function}(…), and take a sample of the result.",
             )
-        return token.kind is kinds.Name.Quoted or bool(token.word and token.word not in _NO_ALIAS)
+        return token.kind is kinds.Name.Quoted or bool(token.word and token.word not in NO_ALIAS)
 
 
-def _name(words: Sequence[Token]) -> tuple[str, ...] | None:
+def name_of(words: Sequence[Token]) -> tuple[str, ...] | None:
     """The parts of a name, None where the tokens are something else."""
     parts, dots = words[::2], words[1::2]
     named = all(part.kind in (kinds.Name, kinds.Name.Quoted) for part in parts)

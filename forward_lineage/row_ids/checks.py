@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, of_far, read_footers, stat_files
 from forward_lineage.row_ids.file_locations import described, files_of
 from forward_lineage.row_ids.formats.named_tables import current
-from forward_lineage.row_ids.formats.versions import check_version, table_of
+from forward_lineage.row_ids.formats.versions import check_version, table_of, taken_away
 from forward_lineage.row_ids.formats.watching import check_logs
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
@@ -47,6 +47,10 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_name(spark, manifest)
         _check_copied_files(spark, manifest)
         return
+    if manifest.is_past:
+        check_there(manifest)
+        _check_name(spark, manifest)
+        return
     if manifest.provider.by_format:
         named = manifest.identity
         check_version(manifest, table_of(manifest) if named is None else current(spark, named, manifest.name))
@@ -71,6 +75,17 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     if have_changed(frame, manifest.source):
         raise other_table(manifest, "rows that are in no file have changed")
     _check_copied_files(spark, manifest)
+
+
+def check_there(manifest: Manifest) -> None:
+    """Check that the files of an earlier version of a table with a log are there; nobody changes them.
+
+    Raises:
+        ChangedError: one is gone.
+
+    """
+    if change := first_change(manifest.files, stat_files(file.path for file in manifest.files)):
+        raise taken_away(manifest.name, change)
 
 
 def _check_copied_files(spark: SparkSession, manifest: Manifest) -> None:

@@ -172,7 +172,7 @@ class Manifest:
     @property
     def _format(self) -> int:
         if self.provider.by_format:
-            plain = bool(self.files) and self.identity is None
+            plain = bool(self.files) and self.identity is None and not self.is_past
             later = any(part.keys() & {"renamed", "cast", "deleted"} for part in self.source["parts"])
             return WITH_A_LOG if plain and not later else WITH_DELETED_ROWS
         made_from = (file["path"] for file in self.source.get("files", ()))
@@ -244,6 +244,11 @@ class Manifest:
     def gives_name(self) -> bool:
         """Whether registering gives queries the name, as that of a temporary view; else a catalog has it."""
         return self.view is not None and not (self.provider.by_format and self.identity is not None)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it is one version of a table with a log, for good."""
+        return self.source.get("pinned") is True
 
     @property
     def has_deleted_rows(self) -> bool:

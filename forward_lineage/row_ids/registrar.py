@@ -16,11 +16,12 @@ from pyspark.sql.types import StructType
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, kept_hashes, position
 from forward_lineage.row_ids import key as keys
-from forward_lineage.row_ids.checks import check_name, check_unchanged
+from forward_lineage.row_ids.checks import check_name, check_there, check_unchanged
 from forward_lineage.row_ids.data_files import DataFile, with_offsets
 from forward_lineage.row_ids.file_locations import as_list, source_of
 from forward_lineage.row_ids.formats import provider
 from forward_lineage.row_ids.formats.named_tables import by_name, current
+from forward_lineage.row_ids.formats.past_versions import name_of_version, version_of
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
 from forward_lineage.row_ids.hidden_views import drop_hidden_views, make_name, make_views
 from forward_lineage.row_ids.manifest import Manifest, Provider
@@ -104,7 +105,7 @@ class Registrar:
                 return self._settle(name, found, hashes="hashes" in manifest.source)
             case Provider.DICTIONARY:
                 return self._dictionary(name, list(manifest.key), trusted)
-            case Provider.DELTA | Provider.ICEBERG:
+            case Provider.DELTA | Provider.ICEBERG if not manifest.is_past:
                 table = table_of(manifest)
                 if manifest.identity is not None:
                     table = current(self.spark, manifest.identity, name)
@@ -112,6 +113,40 @@ class Registrar:
                 return self._by_format(name, table, trusted=trusted)
         check_unchanged(self.spark, manifest)
         return manifest
+
+    def register_past(self, manifest: Manifest, value: str, *, is_time: bool) -> Manifest:
+        """Register an earlier version of a registered table with a log; once.
+
+        Args:
+            manifest: the table's registration.
+            value: which version, or its time.
+            is_time: which of these.
+
+        Raises:
+            BadArgumentError: there is none.
+            NameTakenError: something else has the name.
+            LineageError: it cannot be read, see `provider.from_log`.
+
+        """
+        named = manifest.identity
+        table = table_of(manifest) if named is None else current(self.spark, named, manifest.name)
+        version = version_of(self.spark, table, value, is_time=is_time)
+        name = name_of_version(manifest.name, version)
+        known = self.registrations.latest(name)
+        if known is not None and known.is_past and known.key[:2] == manifest.key[:2]:
+            check_there(known)
+            self._make_view(known)
+            return known
+        if known is not None or self.spark.catalog.tableExists(quoted_name(name)):
+            raise NameTakenError(f"{name} is the name of something else", instead="Register that under another name.")
+        table = replace(table, identity=None)
+
+        def draft(_: Manifest | None) -> Manifest:
+            return provider.from_log(self.spark, name, table, trusted=manifest.trusted, version=version)
+
+        written = self.registrations.write(draft, name)
+        self._make_view(written)
+        return written
 
     def adopt(self, table: BaseTable) -> Manifest:
         """Trace the tables of a catalog in this session, on trust and without writing anything under `home`."""

@@ -134,6 +134,20 @@ class RegisteredTables:
         """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract."""
         return self._know(self._registrar.register(request))
 
+    def past(self, name: str, value: str, *, is_time: bool) -> Manifest | None:
+        """Return an earlier version of a registered table as a table; None: it is not registered, or has no log.
+
+        Args:
+            name: of the table.
+            value: which version, or its time.
+            is_time: which of these.
+
+        """
+        manifest = self.get(name)
+        if manifest is None or not manifest.provider.by_format or manifest.is_past:
+            return None
+        return self._know(self._registrar.register_past(manifest, value, is_time=is_time))
+
     def adopt(self, table: BaseTable) -> Manifest:
         """Take a table of a catalog on trust; see `ForwardLineage.use`."""
         return self._know(self._registrar.adopt(table))

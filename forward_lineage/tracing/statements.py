@@ -24,7 +24,9 @@ from forward_lineage.frontend import (
 from forward_lineage.frontend.lexing import refuse_no_text
 from forward_lineage.frontend.rewriting import FilledTable, semantics_of
 from forward_lineage.frontend.settings import OF_READING
+from forward_lineage.frontend.time_travel import PastReading, find_past_readings, with_tables
 from forward_lineage.results import described, with_meaning
+from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors, spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
@@ -45,7 +47,8 @@ from forward_lineage.tracing.remembered import Asked, Memory, Noted, Remembered
 from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.granules import Granules
 from rewrites.options import Options
-from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
+from rewrites.tables import BaseTable
+from udafs.errors import BadArgumentError, LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 from udafs.requests import analysed_again, keep_analysed, resolved_once, surroundings
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
@@ -135,7 +138,9 @@ class Statements:
         refuse_no_text(sql)
         sql = without_request(sql)
         control = semantics != "data"
-        consuming = self._chosen.put_in(sql, args, anywhere=anywhere, narrowed=narrowed, all_looked_at=control)
+        consuming = self._chosen.put_in(
+            self._with_past(sql), args, anywhere=anywhere, narrowed=narrowed, all_looked_at=control
+        )
         text, args = consuming.sql, consuming.args
         targets = self._targets(text)
         if targets is not None and not any(target.lineage for target in targets):
@@ -178,6 +183,21 @@ class Statements:
         return TracedStatement(
             sql, semantics, known.statement, known.rewritten, args, consuming.on_trust, remembered=known
         )
+
+    def _with_past(self, sql: str) -> str:
+        """The text, with tables in the places of those that it reads as they were."""
+        readings = [(each, self._past(each)) for each in find_past_readings(sql)]
+        found = [(each, manifest.name) for each, manifest in readings if manifest is not None]
+        return with_tables(sql, [each for each, _ in found], [name for _, name in found])
+
+    def _past(self, reading: PastReading) -> Manifest | None:
+        source = self._names.here().find(reading.name)
+        if not isinstance(source, BaseTable):
+            return None  # it is refused where it stands
+        try:
+            return self._tables.past(source.name, reading.value, is_time=reading.is_time)
+        except BadArgumentError as error:
+            raise error.said_at(reading.at) from None
 
     def _read(self, sql: str, args: Arguments, unless_query: LineageError | None, target: Target | None) -> Statement:
         try:

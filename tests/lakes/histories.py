@@ -76,8 +76,9 @@ class History:
         """Change the table in some way, and the dict; return what was done."""
         steps: list[Callable[[], None]] = [self.insert, self.update, self.delete, self.merge, self.compact]
         steps += [self.insert, self.update, self.delete, self.merge, self.add_column, self.rename, self.widen]
-        # Iceberg refuses to write part of a file anew.
-        steps += [self.roll_back, self.delete_all, self.overwrite if self.kind == "delta" else self.delete]
+        # Iceberg refuses to write part of a file anew: a group has files of its own where the table is partitioned.
+        by_group = self.kind == "delta" or self.is_partitioned
+        steps += [self.roll_back, self.delete_all, self.overwrite if by_group else self.delete]
         weights = [4] * 5 + [2] * 4 + [1, 1, 1, 2, 0.3, 1]
         before = len(self.log)
         self.number += 1
@@ -203,7 +204,8 @@ class History:
             said = {"format-version": "3", **ways}
         properties = ", ".join(f"'{key}' = '{value}'" for key, value in said.items())
         columns = ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
-        partitioned = chance.choice(["", " PARTITIONED BY (g)"])
+        self.is_partitioned = chance.random() < 0.5
+        partitioned = " PARTITIONED BY (g)" if self.is_partitioned else ""
         self._run(f"CREATE TABLE {self.name} ({columns}) USING {self.kind}{partitioned} TBLPROPERTIES ({properties})")
         self.number += 1
         self.insert()

@@ -113,7 +113,7 @@ def current_version(folder: Path) -> int:
         ChangedError: the table is gone.
 
     """
-    return max(_commits(folder))
+    return max(commits(folder))
 
 
 def commit_file(folder: Path, version: int) -> Path:
@@ -170,21 +170,27 @@ def kept_ids(folder: Path, since: int, until: int) -> bool | None:
 
     Where it was off, ids may have been given anew.
     """
-    commits = _commits(folder)
-    if not all(version in commits for version in range(since, until + 1)):
+    known = commits(folder)
+    if not all(version in known for version in range(since, until + 1)):
         return None
     try:
         state = replayed(folder, since)
     except DamagedError:  # what came before is cleared away
         return None
     for version in range(since, until + 1):
-        state.apply(_of_commit(folder, version), commits[version])
+        state.apply(_of_commit(folder, version), known[version])
         if not state.tracks_rows:
             return False
     return True
 
 
-def _commits(folder: Path) -> dict[int, str]:
+def commits(folder: Path) -> dict[int, str]:
+    """Return the numbers of the commits in a log, each with the name of its file.
+
+    Raises:
+        ChangedError: the table is gone.
+
+    """
     try:
         found = {int(match[1]): name for name in _names(folder) if (match := _COMMIT.fullmatch(name))}
     except (FileNotFoundError, NotADirectoryError):

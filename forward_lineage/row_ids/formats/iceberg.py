@@ -114,6 +114,8 @@ def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
     what = f"the {KIND} table in {table.get('location')}"
     _check_version(table, what)
     wanted = table.get("current-snapshot-id") if snapshot_id is None else snapshot_id
+    if snapshot_id is not None:  # which is read with the columns of then, whether or not it is the current one
+        table = {**table, "current-snapshot-id": None}
     snapshot = next((each for each in table.get("snapshots", ()) if each["snapshot-id"] == wanted), None)
     if snapshot is None:
         raise ChangedError(f"{what} has no snapshot {wanted}", instead="Write rows into it first, or name another one.")
@@ -139,6 +141,12 @@ def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
         defaults=_defaults(table, snapshot, what),
         field_ids={**field_ids, ROW_ID: ROW_ID_FIELD, ROW_CHANGED: ROW_CHANGED_FIELD},
     )
+
+
+def metadata_of(place: Path) -> Mapping[str, Any]:
+    """Return the metadata of the current version; see `current_metadata`."""
+    path = current_metadata(place)
+    return _json(path.read_bytes(), path)
 
 
 def _json(data: bytes, path: Path) -> Mapping[str, Any]:

@@ -12,10 +12,11 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.formats import delta, iceberg
 from forward_lineage.row_ids.formats.reading import files_and_parts, with_rows
 from forward_lineage.row_ids.formats.snapshot import Snapshot, damaged, other_reader
-from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken
+from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken, taken_away
 from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.key import check_unique_ids
 from forward_lineage.row_ids.manifest import Manifest
@@ -70,8 +71,16 @@ def of_format(spark: SparkSession, place: str, file_format: str) -> Table:
     return found
 
 
-def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None = None, *, trusted: bool) -> Manifest:
-    """Register the current version of a table.
+def from_log(
+    spark: SparkSession,
+    name: str,
+    table: Table,
+    last: Manifest | None = None,
+    *,
+    trusted: bool,
+    version: int | None = None,
+) -> Manifest:
+    """Register a version of a table.
 
     Args:
         spark: any session.
@@ -79,16 +88,24 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
         table: which one.
         last: the version before; ids of the same table mean the same rows where its log says that they were kept.
         trusted: take it on trust that no two rows have the same id written down.
+        version: which one, for good; None: the current one.
 
     Raises:
         LineageError: see `delta.read`, `iceberg.read` and `reading.files_and_parts`.
 
     """
-    snapshot = with_rows(LOGS[table.provider].read(table.place))
+    snapshot = LOGS[table.provider].read(table.place, version)
+    if version is not None:
+        _check_not_taken_away(name, snapshot)
+    snapshot = with_rows(snapshot)
     files, parts = files_and_parts(snapshot)
     refuse_lineage(snapshot.columns, name)
     paths = [file.path for file in files]
-    since = last.key[2] if last is not None and broken(last, table, snapshot) is None else snapshot.version
+    since = (
+        last.key[2]
+        if last is not None and version is None and broken(last, table, snapshot) is None
+        else snapshot.version
+    )
     manifest = Manifest(
         name=name,
         provider=table.provider,
@@ -108,6 +125,7 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
             "next_id": snapshot.next_id,
             "changed": [file.changed for file in snapshot.files],
             "parts": [part.to_data() for part in parts],
+            **({"pinned": True} if version is not None else {}),
         },
         files=files,
         next_id=max(snapshot.next_id, last.next_id if last is not None else 0),
@@ -148,3 +166,10 @@ def _check_written_ids(ids: DataFrame, manifest: Manifest, snapshot: Snapshot) -
         raise damaged(
             snapshot.kind, snapshot.log, f"says that ids go up to {snapshot.next_id - 1}, and there is {most}"
         )
+
+
+def _check_not_taken_away(name: str, snapshot: Snapshot) -> None:
+    """Check that the files of an earlier version are there; its log speaks of them as long as it is there itself."""
+    found = {file.path for file in stat_files(file.path for file in snapshot.files)}
+    if gone := next((file.path for file in snapshot.files if file.path not in found), None):
+        raise taken_away(name, f"{gone} is missing")

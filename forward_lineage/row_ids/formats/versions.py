@@ -121,3 +121,11 @@ def _not_tracked(then: Mapping[str, Any], table: Table, now: Snapshot) -> str | 
     if kept is None:
         return f"the log of {now.what} does not reach back to version {since} any more"
     return None if kept else f"{now.what} did not track rows all the time since version {since}"
+
+
+def taken_away(name: str, change: str) -> ChangedError:
+    """Return the error for an earlier version whose files are gone."""
+    return ChangedError(
+        f"rows of {name} cannot be read: {change}; VACUUM and expired snapshots take old files away",
+        instead="Read a later version.",
+    )
