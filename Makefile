@@ -25,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYSPARK_PYTHON := $(abspath $(PY))
 export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
-.PHONY: help setup demo test test-quick test-long test-cluster test-spark test-newcomer check docs format bench clean
+.PHONY: help setup demo test test-quick test-long test-cluster test-spark test-lakes test-newcomer check docs format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make test-long   hours: the cases that make test leaves out, thousands of random queries, scale factor 1, twenty kills"
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
+	@echo "make test-lakes  tables of Delta and Iceberg by their own engines, which Maven fetches, ten minutes"
 	@echo "make test-newcomer  the pages of the start typed in, from the wheel, in empty environments, ten minutes"
 	@echo "make check       formatter, linter, types, spelling, long sentences, the pages' links"
 	@echo "make docs        the pages as a site, in site/; its search needs a server: python -m http.server -d site"
@@ -86,6 +87,11 @@ test-long: $(READY)
 test-spark: $(READY)
 	@$(PY) -m forward_lineage.spark.java
 	@JOBS=$(JOBS) $(PY) -m tests.spark_versions $(SPARK) $(if $(SUITE),--suite "$(SUITE)")
+
+# Delta's and Iceberg's own engines, fetched with Maven, in an environment with the Spark that they were made for.
+test-lakes: $(READY)
+	@$(PY) -m forward_lineage.spark.java
+	@$(PY) -m tests.lakes --tests
 
 # From the package index, as somebody who is new has it: each page has an environment of its own, with a PySpark of its own.
 test-newcomer: $(READY)

@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _tested(version: str, suites: Sequence[str]) -> tuple[str, dict[str, Outcome]]:
-    python = _environment(version)
+    python = environment(version)
     spark = _printed(python, "import pyspark; print(pyspark.__version__)")
     print(f"Spark {spark}: compiling the kernel …", flush=True)
     compiled = subprocess.run([python, "-c", "from udafs.build import build_kernel; build_kernel()"], check=False)
@@ -104,8 +104,13 @@ def _tested(version: str, suites: Sequence[str]) -> tuple[str, dict[str, Outcome
     return spark, outcomes
 
 
-def _environment(version: str) -> str:
-    """Return the interpreter of a version's environment, which is made when it is not there or setup.py is newer."""
+def environment(version: str) -> str:
+    """Return the interpreter of a version's environment, which is made when it is not there or setup.py is newer.
+
+    Args:
+        version: of Spark, of which the newest patch is taken: ``4.1``; or a patch, ``4.1.1``.
+
+    """
     folder = ENVIRONMENTS / version
     python, ready = str(folder / "bin" / "python"), folder / ".ready"
     if not ready.exists() or ready.stat().st_mtime < (REPOSITORY / "setup.py").stat().st_mtime:

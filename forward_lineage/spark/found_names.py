@@ -48,6 +48,17 @@ def found_name(spark: SparkSession, name: str) -> FoundName | None:
     return FoundName(name, said["view"], said["temporary"], said["text"], columns, made_in, said["meaning"])
 
 
+def stated_meaning(spark: SparkSession, name: str) -> str | None:
+    """Return what a table of any catalog says of the lineage that it carries; None: nothing, or there is no such table.
+
+    Args:
+        spark: a session with the kernel attached.
+        name: of the table, with its catalog, quoted.
+
+    """
+    return ask(spark, "name of meaning", name=name) or None
+
+
 def is_temporary_view(spark: SparkSession, name: str) -> bool:
     """Tell whether a name, quoted, is that of a temporary view."""
     return ask(spark, "name of temporary view", name=name) == "true"

@@ -17,7 +17,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.row_ids.stored_ids import ids_that_are_gone
 from forward_lineage.spark.errors import without_stack_traces
-from forward_lineage.spark.found_names import FoundName, found_name, is_temporary_view
+from forward_lineage.spark.found_names import FoundName, found_name, is_temporary_view, stated_meaning
 from forward_lineage.spark.names import in_backticks, joined, split_name
 from forward_lineage.spark.tables import columns_of, open_relation
 from forward_lineage.spark.views import refuse_other_meaning
@@ -119,7 +119,7 @@ class NamesOfStatement:
 
     def _in_catalog(self, parts: Sequence[str]) -> StoredTable | View | None:
         if len(parts) == 3 and parts[0].lower() != _SESSION_CATALOG:
-            return None
+            return self._in_other_catalog(parts)
         name = joined(parts[-2:])
         found = found_name(self.spark, name)
         if found is None:
@@ -128,7 +128,7 @@ class NamesOfStatement:
         frame = open_relation(self.spark, name)
         _refuse_stream(frame, called)
         if not found.view:
-            kept = _kept(frame, called, found)
+            kept = _kept(frame, called, found.meaning)
             return None if kept is None else self.stored(kept)
         if found.text is None:
             raise NotTracedError(
@@ -139,6 +139,15 @@ class NamesOfStatement:
         refuse_other_meaning(self.spark, found, frame, called)
         columns = tuple(frame.columns)
         return View(called, columns, found.text)
+
+    def _in_other_catalog(self, parts: Sequence[str]) -> StoredTable | None:
+        """A table of Iceberg's catalog, say, that carries lineage; without it, the rules know nothing of it."""
+        meaning = stated_meaning(self.spark, joined(parts))
+        if meaning is None:
+            return None
+        called = ".".join(parts)
+        kept = _kept(open_relation(self.spark, joined(parts)), called, meaning)
+        return None if kept is None else self.stored(kept)
 
 
 class SessionNames:
@@ -229,14 +238,14 @@ def _refuse_stream(frame: DataFrame, called: str) -> None:
         )
 
 
-def _kept(frame: DataFrame, called: str, found: FoundName) -> Kept | None:
-    """A table of Spark's catalog with the lineage of its rows; None: it has none."""
+def _kept(frame: DataFrame, called: str, meaning: str | None) -> Kept | None:
+    """A table of a catalog with the lineage of its rows; None: it has none."""
     if not carries_lineage(columns_of(frame)):
         return None
     lineage = next(each for each in frame.schema.fields if each.name.upper() == LINEAGE_COLUMN)
     columns = tuple(each for each in frame.columns if each != lineage.name)
     fields = lineage.dataType.fieldNames() if isinstance(lineage.dataType, StructType) else []
-    return Kept(called, columns, found.meaning, tuple(fields))
+    return Kept(called, columns, meaning, tuple(fields))
 
 
 def _refuse_other_database(spark: SparkSession, view: FoundName, called: str) -> None:

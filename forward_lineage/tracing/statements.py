@@ -23,6 +23,7 @@ from forward_lineage.frontend import (
 )
 from forward_lineage.frontend.lexing import refuse_no_text
 from forward_lineage.frontend.rewriting import FilledTable, semantics_of
+from forward_lineage.frontend.row_changes import changes_rows
 from forward_lineage.frontend.settings import OF_READING
 from forward_lineage.frontend.time_travel import PastReading, find_past_readings, with_tables
 from forward_lineage.results import described, with_meaning
@@ -44,6 +45,7 @@ from forward_lineage.tracing.granule_cache import KnownHere
 from forward_lineage.tracing.guarding import moves_safely, refuse_another_plan
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.remembered import Asked, Memory, Noted, Remembered
+from forward_lineage.tracing.row_changes import with_lineage_of_changes
 from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.granules import Granules
 from rewrites.options import Options
@@ -117,6 +119,7 @@ class Statements:
         in_parts: str | None = None,
         granules: tuple[Granules, ...] = (),
         to_store: bool = False,
+        by_value: bool = False,
     ) -> TracedStatement:
         """Read, rewrite and check a statement.
 
@@ -130,6 +133,7 @@ class Statements:
             in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.stage_queries`.
             granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
             to_store: whether others read its rows with their lineage.
+            by_value: whether sets travel in the rows, whatever the session's settings say.
 
         Raises:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
@@ -137,6 +141,8 @@ class Statements:
         """
         refuse_no_text(sql)
         sql = without_request(sql)
+        if unless_query is None and (changes := self._row_changes(sql, semantics, args, anywhere=anywhere)):
+            return changes
         control = semantics != "data"
         consuming = self._chosen.put_in(
             self._with_past(sql), args, anywhere=anywhere, narrowed=narrowed, all_looked_at=control
@@ -153,7 +159,7 @@ class Statements:
             semantics_of(semantics),
             None if narrowed is None else narrowed.tables,
             granules,
-            by_reference=is_by_reference(setting),
+            by_reference=is_by_reference(setting) and not by_value,
             in_parts=in_parts,
             to_store=to_store,
             by_chance=chance,
@@ -183,6 +189,21 @@ class Statements:
         return TracedStatement(
             sql, semantics, known.statement, known.rewritten, args, consuming.on_trust, remembered=known
         )
+
+    def _row_changes(self, sql: str, semantics: str, args: Arguments, *, anywhere: bool) -> TracedStatement | None:
+        """An UPDATE, DELETE or MERGE of a table that carries lineage; None: the statement is another one."""
+        if not changes_rows(sql):
+            return None
+
+        def rewritten(query: str) -> RewrittenStatement:
+            return self.trace(query, semantics, anywhere=anywhere, to_store=True, by_value=True).rewritten
+
+        found = with_lineage_of_changes(self._spark, sql, semantics, rewritten)
+        if found is None:
+            return None
+        if args:
+            raise NotTracedError("parameters in a command are not traced", instead="Write the values into the SQL.")
+        return TracedStatement(sql, semantics, *found, as_it_is=True)
 
     def _with_past(self, sql: str) -> str:
         """The text, with tables in the places of those that it reads as they were."""

@@ -4,12 +4,16 @@ Each history is a table that the engine of its format makes and changes in some 
 our registration is refreshed, and compared with a dict that the steps kept (`histories`). The first difference of a
 history ends it, and is told with all that was done. The exit status is the number of histories that differ, at most 1.
 
-``--engines`` says which engines there are for this Spark, and fetches their jars.
+``--engines`` says which engines there are for this Spark, and fetches their jars. ``--tests`` runs the tests of this
+folder in an environment of their own, as `make test-lakes` does. ``--changes N`` compares UPDATE, DELETE and MERGE
+statements with an interpreter instead, N of them, ten a table (`changes`).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,9 +23,14 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.lakes.engines import FORMATS, NoEngineError, jars, lake_session
-from tests.lakes.histories import History, Judge
+from tests.lakes.changed_tables import run_changes
+from tests.lakes.engines import ASKED, CATALOG, FORMATS, SPARK, NoEngineError, jars, lake_session
+from tests.lakes.histories import DifferenceError, run_history
+from tests.spark_versions import environment
+from tests.structure import REPOSITORY
 from udafs.build import spark_version
+
+A_TABLE = 10
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,17 +40,46 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--histories", type=int, default=10)
     parser.add_argument("--steps", type=int, default=12, help="of each history")
     parser.add_argument("--seed", type=int, default=1, help="of the first; the next ones count on")
+    parser.add_argument("--changes", type=int, default=0, help="statements that change a table with lineage")
     parser.add_argument("--engines", action="store_true", help="fetch the jars, say which there are, and end")
+    parser.add_argument("--tests", action="store_true", help=f"run the tests under Spark {SPARK}, and end")
     wanted = parser.parse_args(arguments)
+    if wanted.tests:
+        return _run_tests()
     if wanted.engines:
         return _tell_engines()
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        spark = lake_session(wanted.format, root)
+        spark = lake_session(root, wanted.format)
         try:
+            if wanted.changes:
+                return _run_changes(spark, root, wanted.format, wanted.seed, wanted.changes)
             return _run(spark, root, wanted.format, range(wanted.seed, wanted.seed + wanted.histories), wanted.steps)
         finally:
             spark.stop()
+
+
+def _run_tests() -> int:
+    python = environment(SPARK)
+    settings = {ASKED: "1", "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
+    command = [python, "-m", "pytest", "-q", "-rs", "tests/lakes"]  # one process: a session has all engines
+    return subprocess.run(command, cwd=REPOSITORY, env={**os.environ, **settings}, check=False).returncode
+
+
+def _run_changes(spark: SparkSession, root: Path, kind: str, seed: int, statements: int) -> int:
+    if kind == "iceberg":
+        spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.db")
+    begun, failed = time.monotonic(), []
+    lineage = ForwardLineage(spark, home=root / "home")
+    for number in range(statements // A_TABLE):
+        try:
+            run_changes(lineage, kind, seed + number, A_TABLE)
+        except DifferenceError as error:
+            failed.append(seed + number)
+            print(f"seed {seed + number}: {error}", flush=True)
+    seconds = time.monotonic() - begun
+    print(f"{statements} statements in {seconds:.0f} s: {len(failed)} tables with differences {failed or ''}")
+    return int(bool(failed))
 
 
 def _tell_engines() -> int:
@@ -59,19 +97,12 @@ def _run(spark: SparkSession, root: Path, kind: str, seeds: range, steps: int) -
     print(f"Spark {spark_version()}, {', '.join(jar.name for jar in jars(kind))}", flush=True)
     begun, looked, made, failed = time.monotonic(), 0, 0, []
     for seed in seeds:
-        history = History(spark, kind, seed)
-        judge = Judge(ForwardLineage(spark, home=root / f"home{seed}"), history)
+        made += steps
         try:
-            for step in range(steps):
-                history.step()
-                made += 1
-                if step % 2 or step == steps - 1:
-                    judge.look()
-                    looked += 1
-        except Exception as error:
+            looked += run_history(spark, kind, seed, steps, root / f"home{seed}")
+        except DifferenceError as error:
             failed.append(seed)
-            print(f"seed {seed}: {type(error).__name__}: {str(error)[:2000]}", *history.log, sep="\n    ", flush=True)
-        spark.sql(f"DROP TABLE {history.name}")
+            print(f"seed {seed}: {error}", flush=True)
     seconds = time.monotonic() - begun
     what = f"{len(seeds)} histories, {made} steps, {looked} looks in {seconds:.0f} s"
     print(f"{what}: {len(failed)} with differences {failed or ''}")

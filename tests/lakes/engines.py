@@ -1,5 +1,6 @@
 """The engines of Delta and Iceberg for the Spark that is installed: their jars, and what a session needs of settings.
 
+`make test-lakes` has an environment of its own, with `SPARK`: what newer patches of Spark moved, an engine may miss.
 Maven fetches the jars (`mvn dependency:copy`), once: they are kept in the folder of what can be had again, beside the
 kernel's (`udafs.build.cache_folder`). Where there is no Maven, or it reaches no repository, tests say so and skip.
 """
@@ -18,6 +19,8 @@ from forward_lineage.spark.local import local_session
 from udafs.build import cache_folder, spark_version
 
 FORMATS = ("delta", "iceberg")
+SPARK = "4.1.1"
+"""The version of `make test-lakes`: under 4.1.4, ALTER TABLE of Delta 4.2.0 ends in a NoClassDefFoundError."""
 #: Spark → format → Maven's names of what it needs.
 ARTIFACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "4.0": {
@@ -35,6 +38,8 @@ ARTIFACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
     },
 }
+ASKED = "FORWARD_LINEAGE_LAKES"
+"""The variable that `make test-lakes` sets: no other run of tests fetches jars, or starts these engines."""
 CATALOG = "ice"
 """The catalog of Iceberg's tables; Delta's are in Spark's own."""
 _PATIENCE = 300  # seconds for a jar
@@ -83,29 +88,29 @@ def _fetched(artifact: str) -> Path:
     return place
 
 
-def lake_session(kind: str, root: Path) -> SparkSession:
-    """Start the session of a process, with a format's engine and a catalog for its tables.
+def lake_session(root: Path, *kinds: str) -> SparkSession:
+    """Start the session of a process, with the engines of some formats and a catalog for Iceberg's tables.
 
     Args:
-        kind: ``delta`` or ``iceberg``.
         root: the folder of the tables.
+        kinds: ``delta``, ``iceberg`` or both.
 
     Raises:
         NoEngineError: see `jars`.
 
     """
     settings = {
-        "spark.jars": ",".join(map(str, jars(kind))),
-        "spark.sql.extensions": _EXTENSIONS[kind],
+        "spark.jars": ",".join(str(jar) for kind in kinds for jar in jars(kind)),
+        "spark.sql.extensions": ",".join(_EXTENSIONS[kind] for kind in kinds),
         "spark.sql.warehouse.dir": str(root / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
     }
-    if kind == "delta":
+    if "delta" in kinds:
         settings["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
         settings["spark.databricks.delta.snapshotPartitions"] = "1"  # else 50 tasks whenever a log is read
-    else:
+    if "iceberg" in kinds:
         settings[f"spark.sql.catalog.{CATALOG}"] = "org.apache.iceberg.spark.SparkCatalog"
         settings[f"spark.sql.catalog.{CATALOG}.type"] = "hadoop"
         settings[f"spark.sql.catalog.{CATALOG}.warehouse"] = str(root / "lake")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -352,3 +353,38 @@ class Judge:
                 keys = sorted(key for key, row_id in now.ids.items() if row_id in ids)
                 rows = self.lineage.backward(self.result, table=name, where=f"g = {group}").select("k").collect()
                 assert sorted(row.k for row in rows) == keys, f"rows of backward of group {group}"
+
+
+class DifferenceError(Exception):
+    """A history came out otherwise than its dict says; the message has all that was done."""
+
+
+def run_history(spark: SparkSession, kind: str, seed: int, steps: int, home: Path) -> int:
+    """Make and judge one history, drop its table, and return how often it was looked at.
+
+    Args:
+        spark: a session with the format's engine.
+        kind: the format.
+        seed: of the history.
+        steps: how often the table is changed.
+        home: a folder for what is registered and saved.
+
+    Raises:
+        DifferenceError: there is a difference, or the engine or ours failed.
+
+    """
+    history = History(spark, kind, seed)
+    judge = Judge(ForwardLineage(spark, home=home), history)
+    looked = 0
+    try:
+        for step in range(steps):
+            history.step()
+            if step % 2 or step == steps - 1:
+                judge.look()
+                looked += 1
+    except Exception as error:
+        done = "\n    ".join(history.log)
+        raise DifferenceError(f"{type(error).__name__}: {str(error)[:2000]}\n    {done}") from error
+    finally:
+        spark.sql(f"DROP TABLE {history.name}")
+    return looked

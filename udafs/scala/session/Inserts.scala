@@ -1,5 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoDir, InsertIntoStatement, LogicalPlan, Union, UnresolvedWith}
 import org.apache.spark.sql.types.{StructField, StructType}
 
@@ -19,10 +20,16 @@ final class Inserts {
     val found = Inserts.of(session.sessionState.sqlParser.parsePlan(sql)).map(_.map { insert =>
       val target = Inserts.target(session, insert)
       val (schema, fields) = (target.schema, Inserts.lineage(target.schema).fold(Array.empty[String])(Inserts.fields))
-      Array(Inserts.filled(insert, schema).toArray, fields, StoredLineage.meaning(target).toArray)
+      Array(Inserts.filled(insert, schema).toArray, fields, said(session, insert, target).toArray)
     })
     found.map(_.toArray).orNull
   }
+
+  private def said(session: SparkSession, insert: InsertIntoStatement, target: LogicalPlan): Option[String] =
+    StoredLineage.meaning(target).orElse(insert.table match {
+      case table: UnresolvedRelation => StoredLineage.saidBy(session, table.multipartIdentifier)
+      case _ => None
+    })
 }
 
 private object Inserts {

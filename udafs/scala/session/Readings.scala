@@ -2,6 +2,7 @@ package org.apache.spark.sql.forwardlineage
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression, UserDefinedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -83,6 +84,7 @@ final private class Readings {
     case table: HiveTableRelation => Some(table.tableMeta.identifier.table)
     case relation: DataSourceV2Relation => Some(relation.identifier.fold(relation.table.name)(_.name))
     case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef => None
+    case _: ResolvedIdentifier => None // of a table that another catalog than Spark's own is to make
     case own if NewerPlans.readsNothing(own) => None
     case other => Some(other.nodeName)
   }

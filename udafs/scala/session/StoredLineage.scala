@@ -69,14 +69,32 @@ private object StoredLineage {
     else LineageErrors.refuse(s"$function needs string literals behind the lineage.")
 
   private def said(table: String): Option[String] = {
-    val session = SparkSession.active.sessionState
-    val name = session.sqlParser.parseMultipartIdentifier(table) match {
+    val session = SparkSession.active
+    saidBy(session, session.sessionState.sqlParser.parseMultipartIdentifier(table))
+  }
+
+  /** What a table of Spark's own catalog, or of another one, says of its lineage. */
+  def saidBy(session: SparkSession, parts: Seq[String]): Option[String] = {
+    val name = parts match {
       case Seq(CatalogManager.SESSION_CATALOG_NAME, inside @ _*) if inside.size == 2 => inside
       case parts => parts
     }
-    try session.catalog.getTempViewOrPermanentTableMetadata(name.asTableIdentifier).properties.get(Property)
-    catch { case _: AnalysisException => None } // Spark says it better that there is no such table
+    val own = session.sessionState.catalog
+    val found =
+      if (name.size > 2) None
+      else
+        try Some(own.getTempViewOrPermanentTableMetadata(name.asTableIdentifier))
+        catch { case _: AnalysisException => None } // Spark says it better that there is no such table
+    found match {
+      case Some(table) if !keepsItself(table) => table.properties.get(Property)
+      case _ => OtherCatalogs.property(session, parts, Property)
+    }
   }
+
+  /** Whether the format of a table keeps its properties in its own log. */
+  def keepsItself(table: CatalogTable): Boolean = table.provider.exists(each => Formats(each.toLowerCase))
+
+  private val Formats = Set("delta", "iceberg")
 
   private def checkOf(meaning: String): String =
     MessageDigest.getInstance("SHA-256").digest(meaning.getBytes(UTF_8)).map("%02x".format(_)).mkString.take(Digits)
@@ -91,6 +109,7 @@ private object StoredLineage {
   def analyzer(session: SparkSession): Analyzer = {
     val own = session.sessionState.analyzer
     new SessionAnalyzer(session) {
+      override val hintResolutionRules: Seq[Rule[LogicalPlan]] = new UsersColumnsElsewhere(session) +: own.hintResolutionRules
       override val extendedResolutionRules: Seq[Rule[LogicalPlan]] = UsersColumns +: own.extendedResolutionRules
       override val postHocResolutionRules: Seq[Rule[LogicalPlan]] = own.postHocResolutionRules
       override val extendedCheckRules: Seq[LogicalPlan => Unit] = own.extendedCheckRules

@@ -1,0 +1,465 @@
+"""UPDATE, DELETE and MERGE as the user wrote them: which columns get which values, and where that stands in the text.
+
+They are read token by token, and edited in place: all that is not lineage stays the user's own text.
+
+    MERGE INTO t USING s ON t.k = s.k
+      WHEN MATCHED THEN UPDATE SET v = s.v             →  … SET v = s.v, DL = <of t and s>
+      WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)    →  … INSERT (k, DL) VALUES (s.k, <of s>)
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlparse import tokens as kinds
+
+from forward_lineage.frontend.lexing import Token, blank, lex, meaningful, position_at
+from rewrites.terms import LINEAGE_COLUMN
+from udafs.errors import LineageError, NotTracedError, Position
+
+VERBS = ("MERGE", "UPDATE", "DELETE")
+UNNAMED = "__dl_source"
+"""What the source of a MERGE is called that has no name."""
+_MENTIONED = re.compile(rf"\b(?:{'|'.join(VERBS)})\b", re.IGNORECASE)
+_QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+_STAR_QUERY = "SELECT * FROM "
+_BEHIND_A_TARGET = ("USING", "SET", "WHERE", "ON")
+_ANOTHER_FORM = (
+    "Write MERGE INTO table AS t USING source AS s ON … WHEN MATCHED THEN UPDATE SET … WHEN NOT MATCHED THEN INSERT …."
+)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of one or more parts.
+
+    Attributes:
+        parts: as they are meant, without backticks.
+        text: as the user wrote it.
+
+    """
+
+    parts: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value that a column gets.
+
+    Attributes:
+        column: the parts of its name.
+        text: the expression; None: DEFAULT.
+        names: the names in it that may be columns.
+
+    """
+
+    column: tuple[str, ...]
+    text: str | None
+    names: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a MERGE does with some rows, or an UPDATE.
+
+    Attributes:
+        verb: ``"UPDATE"`` or ``"INSERT"``; DELETE is none that lineage knows of.
+        matched: whether there is a row of the source beside one of the target.
+        values: what is assigned; () for a star.
+        star: where the star stands; None: values are written out.
+        ends: where one more column goes, of INSERT, and where one more value does.
+
+    """
+
+    verb: str
+    matched: bool
+    values: tuple[Value, ...]
+    star: tuple[int, int] | None
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """An UPDATE, a DELETE or a MERGE.
+
+    Attributes:
+        sql: the user's text.
+        verb: which of them.
+        target: the table.
+        target_alias: another name that the statement gives it, as written.
+        source: of MERGE, where its source stands, with the name for it; None: there is none.
+        source_called: what columns of the source are qualified with, as written.
+        prefix: the end of a WITH in front; 0: there is none.
+        actions: those that give values to rows.
+        at: where it begins.
+
+    """
+
+    sql: str
+    verb: str
+    target: Name
+    target_alias: str | None
+    source: tuple[int, int] | None
+    source_called: str | None
+    prefix: int
+    actions: tuple[Action, ...]
+    at: Position
+
+    @property
+    def target_called(self) -> str:
+        """What columns of the target are qualified with, as written."""
+        return self.target_alias or self.target.text.split(".")[-1].strip()
+
+    def source_query(self) -> str:
+        """The query of the source's rows; what stands in it has the line and the column that it has in the text."""
+        assert self.source is not None
+        start, end = self.source
+        between = blank(self.sql[self.prefix : start - len(_STAR_QUERY)])
+        return f"{self.sql[: self.prefix]}{between}{_STAR_QUERY}{self.sql[start:end]}"
+
+    def replaces_row(self, action: Action, columns: Sequence[str]) -> bool:
+        """Say whether an action gives all columns values that name none of the target's columns.
+
+        Args:
+            action: an UPDATE.
+            columns: of the target but `DL`, in lower case.
+
+        """
+        if action.star is not None:
+            return True
+        assigned = {each for value in action.values if (each := self._whole_column(value)) is not None}
+        return assigned >= set(columns) and not any(self.reads_target(value, columns) for value in action.values)
+
+    def _whole_column(self, value: Value) -> str | None:
+        """The column that is assigned, in lower case; None where it may be a field of one."""
+        *before, last = (part.lower() for part in value.column)
+        return last if not before or before[-1] == unquoted(self.target_called).lower() else None
+
+    def reads_target(self, value: Value, columns: Sequence[str]) -> bool:
+        """Say whether a value names a column of the target, whose columns are given in lower case."""
+        return any(self._is_of_target(name, columns) for name in value.names)
+
+    def _is_of_target(self, name: tuple[str, ...], columns: Sequence[str]) -> bool:
+        first = name[0].lower()
+        if len(name) > 1:
+            called = unquoted(self.target_called).lower()
+            if self.source_called is not None and first == unquoted(self.source_called).lower():
+                return False
+            if first == called or (self.target_alias is None and called in [each.lower() for each in name[:-1]]):
+                return True
+        return first in columns
+
+
+def changes_rows(sql: str) -> bool:
+    """Say whether a statement may be an UPDATE, a DELETE or a MERGE: quickly, every statement is asked."""
+    return _MENTIONED.search(sql) is not None
+
+
+def read_row_change(sql: str) -> RowChange | None:
+    """Read an UPDATE, a DELETE or a MERGE; None: the statement is another one.
+
+    Raises:
+        WrongSqlError: a string, quoted name or comment is not closed.
+        NotTracedError: a form of it that is not read here.
+
+    """
+    words = meaningful(lex(sql))
+    while words and words[-1].text == ";":
+        words.pop()
+    begin = _verb_at(words)
+    if begin is None:
+        return None
+    return _Reader(sql, words, begin).change()
+
+
+def edited(change: RowChange, source: str | None, lineage: Sequence[str | None], columns: Sequence[str]) -> str:
+    """Return the text that also writes lineage.
+
+    Args:
+        change: what was read.
+        source: the query of the source's rows with their lineage; None: the source stays.
+        lineage: for each action, the expression of the row's lineage; None: it stays.
+        columns: all of the target but `DL`, quoted, for stars.
+
+    """
+    edits: list[tuple[int, int, str]] = []
+    if source is not None and change.source is not None:
+        edits.append((*change.source, f"({source}) AS {change.source_called}"))
+        edits.append((0, change.prefix, blank(change.sql[: change.prefix])))
+    for action, value in zip(change.actions, lineage, strict=True):
+        if value is None:
+            continue
+        if action.star is not None:
+            edits.append((*action.star, _spelled_out(change, action, value, columns)))
+        elif action.verb == "INSERT":
+            edits += [(action.ends[0],) * 2 + (f", {LINEAGE_COLUMN}",), (action.ends[1],) * 2 + (f", {value}",)]
+        else:
+            edits.append((action.ends[0], action.ends[0], f", {LINEAGE_COLUMN} = {value}"))
+    text = change.sql
+    for start, end, new in sorted(edits, reverse=True):
+        text = f"{text[:start]}{new}{text[end:]}"
+    return text
+
+
+def _spelled_out(change: RowChange, action: Action, value: str, columns: Sequence[str]) -> str:
+    taken = [f"{change.source_called}.{column}" for column in columns]
+    if action.verb == "INSERT":
+        return f"({', '.join(columns)}, {LINEAGE_COLUMN}) VALUES ({', '.join(taken)}, {value})"
+    pairs = zip([*columns, LINEAGE_COLUMN], [*taken, value], strict=True)
+    return ", ".join(f"{column} = {each}" for column, each in pairs)
+
+
+def unquoted(text: str) -> str:
+    """Return what a part of a name means."""
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def _verb_at(words: Sequence[Token]) -> int | None:
+    if not words:
+        return None
+    if words[0].word in VERBS:
+        return 0
+    if words[0].word != "WITH":
+        return None
+    depth = 0
+    for at, word in enumerate(words):
+        depth += (word.text == "(") - (word.text == ")")
+        if depth == 0 and word.word in VERBS and words[at - 1].text == ")":
+            return at
+        if depth == 0 and word.word in ("SELECT", "INSERT", "FROM") and words[at - 1].text == ")":
+            return None
+    return None
+
+
+class _Reader:
+    """Reads one statement from left to right."""
+
+    def __init__(self, sql: str, words: Sequence[Token], begin: int) -> None:
+        self.sql, self.words, self.begin, self.at = sql, words, begin, begin
+
+    def change(self) -> RowChange:
+        verb, prefix = self._take().word, self._peek_start(self.begin) if self.begin else 0
+        for word in {"MERGE": ("INTO",), "DELETE": ("FROM",), "UPDATE": ()}[verb]:
+            self._expect(word)
+        target = self._name()
+        alias = self._alias()
+        source: tuple[int, int] | None = None
+        called: str | None = None
+        actions: list[Action] = []
+        if verb == "MERGE":
+            self._expect("USING")
+            source, called = self._source()
+            self._expect("ON")
+            self._skip_to("WHEN")
+            while self.at < len(self.words):
+                action = self._clause()
+                actions += [action] if action is not None else []
+        elif verb == "UPDATE":
+            self._expect("SET")
+            values, end = self._assignments()
+            actions.append(Action("UPDATE", False, values, None, (end,)))
+        start = position_at(self.sql, self.words[self.begin].start)
+        return RowChange(self.sql, verb, target, alias, source, called, prefix, tuple(actions), start)
+
+    # ------------------------------------------------------------ tokens
+
+    def _peek_start(self, at: int) -> int:
+        return self.words[at].start if at < len(self.words) else len(self.sql)
+
+    def _word(self, ahead: int = 0) -> str:
+        at = self.at + ahead
+        return self.words[at].word or self.words[at].text if at < len(self.words) else ""
+
+    def _take(self) -> Token:
+        if self.at >= len(self.words):
+            raise self._not_read()
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def _expect(self, *words: str) -> None:
+        for word in words:
+            if self._word() != word:
+                raise self._not_read()
+            self.at += 1
+
+    def _not_read(self) -> LineageError:
+        verb = self.words[self.begin].word
+        at = position_at(self.sql, self._peek_start(self.at))
+        what = f"a form of {verb} that is not traced: {self._word() or 'its end'} is not expected here"
+        return NotTracedError(what, at=at, instead=_ANOTHER_FORM)
+
+    def _closing(self) -> int:
+        """The place of the bracket that closes the one that is next."""
+        depth = 0
+        for at in range(self.at, len(self.words)):
+            depth += (self.words[at].text in "([") - (self.words[at].text in ")]")
+            if depth == 0:
+                return at
+        raise self._not_read()
+
+    def _skip_to(self, *ends: str) -> int:
+        """Go to the next of some words that stands for itself; return the end of what was passed over."""
+        cases = 0
+        while self.at < len(self.words):
+            word = "" if self.words[self.at - 1].text == "." else self._word()
+            if word in ends and not cases:
+                break
+            if word in ("(", "["):
+                self.at = self._closing()
+            cases += (word == "CASE") - (word == "END" and cases > 0)
+            self.at += 1
+        return self.words[self.at - 1].end
+
+    # ------------------------------------------------------------ parts
+
+    def _name(self) -> Name:
+        start, parts = self._peek_start(self.at), [self._part()]
+        while self._word() == ".":
+            self.at += 1
+            parts.append(self._part())
+        return Name(tuple(parts), self.sql[start : self.words[self.at - 1].end])
+
+    def _part(self) -> str:
+        token = self._take()
+        if token.kind not in (kinds.Name, kinds.Name.Quoted):
+            self.at -= 1
+            raise self._not_read()
+        return unquoted(token.text)
+
+    def _alias(self) -> str | None:
+        if self._word() == "AS":
+            self.at += 1
+        elif self._word() in (*_BEHIND_A_TARGET, "", "("):
+            return None
+        self._part()
+        return self.words[self.at - 1].text
+
+    def _source(self) -> tuple[tuple[int, int], str]:
+        start = self._peek_start(self.at)
+        if self._word() == "(":
+            self.at = self._closing() + 1
+            named = UNNAMED
+        else:
+            named = self._name().text.split(".")[-1].strip()
+            if self._word() == "(":
+                raise self._not_read()
+        alias = self._alias()
+        if self._word() == "(":
+            self.at = self._closing() + 1
+        return (start, self.words[self.at - 1].end), alias or named
+
+    def _clause(self) -> Action | None:
+        self._expect("WHEN")
+        of_source, matched = True, self._word() == "MATCHED"
+        if not matched:
+            self._expect("NOT")
+        self._expect("MATCHED")
+        if self._word() == "BY":
+            self.at += 1
+            of_source = self._word() == "TARGET"
+            self._expect("TARGET" if of_source else "SOURCE")
+        self._skip_to("THEN")
+        self._expect("THEN")
+        verb = self._take().word
+        if verb == "DELETE":
+            if self._word() not in ("WHEN", ""):
+                raise self._not_read()
+            return None
+        if verb == "INSERT" and not matched and of_source:
+            return self._insert()
+        if verb == "UPDATE" and (matched or not of_source):
+            return self._update(matched=matched)
+        self.at -= 1
+        raise self._not_read()
+
+    def _update(self, *, matched: bool) -> Action:
+        self._expect("SET")
+        if self._word() == "*":
+            star = self._take()
+            return Action("UPDATE", matched, (), (star.start, star.end), ())
+        values, end = self._assignments()
+        return Action("UPDATE", matched, values, None, (end,))
+
+    def _insert(self) -> Action:
+        if self._word() == "*":
+            star = self._take()
+            return Action("INSERT", False, (), (star.start, star.end), ())
+        if self._word() != "(":
+            raise self._not_read()
+        columns = [tuple(self._chain(part)) for part in self._listed()]
+        ends = [self.words[self.at - 1].start]
+        self._expect("VALUES")
+        values = self._listed()
+        ends.append(self.words[self.at - 1].start)
+        if len(columns) != len(values):
+            raise self._not_read()
+        pairs = zip(columns, values, strict=True)
+        return Action("INSERT", False, tuple(self._value(column, value) for column, value in pairs), None, tuple(ends))
+
+    def _listed(self) -> list[Sequence[Token]]:
+        """The items of a list in brackets, which is passed over."""
+        end = self._closing()
+        inside = self.words[self.at + 1 : end]
+        self.at = end + 1
+        return _split(inside)
+
+    def _assignments(self) -> tuple[tuple[Value, ...], int]:
+        begin = self.at
+        end = self._skip_to("WHEN", "WHERE")
+        values = []
+        for part in _split(self.words[begin : self.at]):
+            equals = next((at for at, word in enumerate(part) if word.text == "="), None)
+            if equals is None:
+                raise self._not_read()
+            values.append(self._value(self._chain(part[:equals]), part[equals + 1 :]))
+        return tuple(values), end
+
+    def _chain(self, part: Sequence[Token]) -> tuple[str, ...]:
+        if not part or any(word.text != "." for word in part[1::2]) or len(part) % 2 == 0:
+            raise self._not_read()
+        return tuple(unquoted(word.text) for word in part[::2])
+
+    def _value(self, column: tuple[str, ...], part: Sequence[Token]) -> Value:
+        if not part:
+            raise self._not_read()
+        for before, word in itertools.pairwise(part):
+            if before.text == "(" and word.word in _QUERIES:
+                raise NotTracedError(
+                    f"a subquery in a value of {self.words[self.begin].word}",
+                    at=position_at(self.sql, word.start),
+                    instead="Write it in the source of a MERGE: its rows then count with the row that they change.",
+                )
+        text = self.sql[part[0].start : part[-1].end]
+        return Value(column, None if text.upper() == "DEFAULT" else text, tuple(_names_in(part)))
+
+
+def _split(words: Sequence[Token]) -> list[Sequence[Token]]:
+    """The parts between commas that stand outside brackets."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for word in words:
+        depth += (word.text in ("(", "[")) - (word.text in (")", "]"))
+        if word.text == "," and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [*parts]
+
+
+def _names_in(part: Sequence[Token]) -> list[tuple[str, ...]]:
+    found, at = [], 0
+    while at < len(part):
+        begin = at
+        at += 1
+        if part[begin].kind not in (kinds.Name, kinds.Name.Quoted):
+            continue
+        while at + 1 < len(part) and part[at].text == "." and part[at + 1].kind in (kinds.Name, kinds.Name.Quoted):
+            at += 2
+        if at < len(part) and part[at].text == "(":
+            continue  # a function
+        found.append(tuple(unquoted(word.text) for word in part[begin:at:2]))
+    return found

@@ -1,0 +1,183 @@
+"""UPDATE, DELETE and MERGE of tables that carry lineage: what they change gets the lineage of what changed it.
+
+Rows that stay keep their `DL`, and rows that go take it with them. So DELETE and UPDATE run as the user wrote them: an
+UPDATE makes a row of itself. A MERGE gets its source with lineage, and writes it beside the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from sqlglot import exp
+
+from forward_lineage.frontend import RewrittenStatement, Statement, without_clause
+from forward_lineage.frontend.lexing import lex, meaningful, position_at
+from forward_lineage.frontend.row_changes import Action, RowChange, edited, read_row_change
+from forward_lineage.spark.inserts import Target, insert_targets
+from forward_lineage.spark.names import in_backticks, joined, string_literal
+from forward_lineage.spark.planning import Planner
+from forward_lineage.stored_tables import Kept, Meaning, check_of
+from forward_lineage.tracing.commands import refuse_values
+from forward_lineage.tracing.functions import refuse_functions
+from rewrites.terms import LINEAGE_COLUMN
+from udafs.errors import NotTracedError
+from udafs.lineage_set import LineageSet
+
+_EVOLVES = "spark.databricks.delta.schema.autoMerge.enabled"
+_EMPTY = f"X'{LineageSet([]).to_bytes().hex().upper()}'"
+
+
+@dataclass(frozen=True)
+class ChangedTable:
+    """A table whose rows are changed, and that carries their lineage.
+
+    Attributes:
+        called: its name, as the kernel looks it up.
+        columns: all but `DL`.
+        meaning: of its lineage.
+        check: of that, see `stored_tables.check_of`.
+
+    """
+
+    called: str
+    columns: tuple[str, ...]
+    meaning: Meaning
+    check: str
+
+
+def with_lineage_of_changes(
+    spark: SparkSession, sql: str, semantics: str, rewritten: Callable[[str], RewrittenStatement]
+) -> tuple[Statement, RewrittenStatement] | None:
+    """Return an UPDATE, DELETE or MERGE that also writes lineage.
+
+    Args:
+        spark: a session with the kernel attached.
+        sql: one statement.
+        semantics: of the lineage that is asked for.
+        rewritten: traces a query, with lineage by value.
+
+    Returns:
+        None for another statement, and where the target has no column `DL`.
+
+    Raises:
+        NotTracedError: a form that is not traced; or the lineage would be other than what the table means by it.
+        LineageError: as for a query of the source's rows.
+
+    """
+    change = read_row_change(without_clause(sql))
+    if change is None:
+        return None
+    targets = insert_targets(spark, f"INSERT INTO {change.target.text} SELECT 1")
+    if not targets or not targets[0].lineage:
+        return None
+    if change.sql != sql:
+        refuse_values(sql, change.sql)
+    table = _table(change, targets[0], semantics)
+    _refuse_lineage_in_text(change)
+    _refuse_functions(spark, change)
+    source = rewritten(change.source_query()) if _takes_lineage(change) else None
+    fields = () if source is None else _fields(change, table, source)
+    if any(action.star for action in change.actions) and spark.conf.get(_EVOLVES, "false") == "true":
+        raise NotTracedError(
+            f"a star in a MERGE while {_EVOLVES} is true: it may bring columns that the table does not have yet",
+            at=change.at,
+            instead="Write the columns out, or set it to false.",
+        )
+    lineage = [_lineage(change, table, action, fields) for action in change.actions]
+    columns = [in_backticks(column) for column in table.columns]
+    text = edited(change, None if source is None else source.sql, lineage, columns)
+    statement = Statement(sql, exp.Command(this=change.verb, expression=exp.Literal.string(sql)), None)
+    return statement, RewrittenStatement(text, text, text, (), {})
+
+
+def _takes_lineage(change: RowChange) -> bool:
+    """Whether rows of a source go into the table."""
+    return change.verb == "MERGE" and any(each.matched or each.verb == "INSERT" for each in change.actions)
+
+
+def _table(change: RowChange, target: Target, semantics: str) -> ChangedTable:
+    called = joined(change.target.parts)
+    meaning = Kept(called, target.columns, target.meaning, target.lineage).meaning()
+    if meaning.granularity != "rows":
+        raise NotTracedError(
+            f"{change.verb} of {called}, whose ids stand for values: it was made with LINEAGE ON",
+            at=change.at,
+            instead="Make it without LINEAGE ON.",
+        )
+    if "control" in (meaning.semantics, semantics):
+        raise NotTracedError(
+            f"{change.verb} under control lineage: which rows kept others from matching is not known row by row",
+            at=change.at,
+            instead="Use data lineage; or make the table anew with CREATE TABLE … AS SELECT.",
+        )
+    return ChangedTable(called, target.columns, meaning, check_of(str(target.meaning)))
+
+
+def _refuse_lineage_in_text(change: RowChange) -> None:
+    start, end = change.source or (0, 0)
+    for word in meaningful(lex(change.sql)):
+        named = word.text.strip("`").upper() == LINEAGE_COLUMN
+        if named and not start <= word.start < end and word.start >= change.prefix:
+            raise NotTracedError(
+                f"{change.verb} that names the column {LINEAGE_COLUMN}, which is written for you",
+                at=position_at(change.sql, word.start),
+                instead="Leave it out.",
+            )
+
+
+def _refuse_functions(spark: SparkSession, change: RowChange) -> None:
+    """Functions written in SQL may read tables, whose rows would count: Spark says so of a query of the same values."""
+    target = f"{change.target.text} AS {change.target_called}"
+    source = None if change.source is None else change.sql[slice(*change.source)]
+    planner = Planner(spark)
+    for action in change.actions:
+        values = [f"({value.text})" for value in action.values if value.text is not None and "(" in value.text]
+        if not values:
+            continue
+        places = {(True, True): f"{target}, {source}", (False, False): target, (False, True): str(source)}
+        place = places[action.matched, action.matched or action.verb == "INSERT"]
+        planner.facts(f"{change.sql[: change.prefix]} SELECT {', '.join(values)} FROM {place}")
+        refuse_functions(exp.Select(), planner, traced=True)
+
+
+def _fields(change: RowChange, table: ChangedTable, source: RewrittenStatement) -> tuple[str, ...]:
+    """The fields of the source's lineage; all are fields of the table's, and mean the same there."""
+    if source.meaning is None:
+        return ()
+    there = {each.name.lower(): each for each in table.meaning.tables}
+    for mine in source.meaning.tables:
+        other = there.get(mine.name.lower())
+        if other is None:
+            raise NotTracedError(
+                f"rows of {mine.name} would change {table.called}, whose column DL is lineage in "
+                f"{', '.join(table.meaning.names())}",
+                at=change.at,
+                instead=f"Make {table.called} of {mine.name}, too, with a join in its CREATE TABLE … AS.",
+            )
+        if not mine.means_the_same_as(other):
+            raise NotTracedError(
+                f"ids of {mine.name} mean other rows in {table.called} than in the source of the {change.verb}",
+                at=change.at,
+                instead=f"Make {table.called} anew.",
+            )
+    return tuple(each.name for each in source.meaning.tables)
+
+
+def _lineage(change: RowChange, table: ChangedTable, action: Action, fields: Sequence[str]) -> str | None:
+    """The lineage of a row that an action makes; None: the row's own."""
+    if action.verb == "UPDATE" and not action.matched:
+        return None
+    columns = [column.lower() for column in table.columns]
+    keeps = action.verb == "UPDATE" and not change.replaces_row(action, columns)
+    of_source = {field.lower(): f"{change.source_called}.{LINEAGE_COLUMN}.{in_backticks(field)}" for field in fields}
+    items: list[str] = []
+    for name in table.meaning.names():
+        new = of_source.get(name.lower())
+        if keeps:
+            own = f"{change.target_called}.{LINEAGE_COLUMN}.{in_backticks(name)}"
+            own = f"dl_stored({own}, {string_literal(table.called)}, '{table.check}')"
+            new = own if new is None else f"dl_union({own}, {new})"
+        items += [string_literal(name), new or _EMPTY]
+    return f"dl_into(named_struct({', '.join(items)}), {string_literal(table.called)}, '{table.check}')"
