@@ -5,7 +5,7 @@ no addition rounds, whatever the order. So a column is split into as few such pa
 a thousand, two.   [Rump, Ogita and Oishi 2008, ExtractVector; Demmel and Nguyen 2013]
 
 With C = 1.5 · 2ᵘ⁺⁵² and |x| ≤ 2ᵘ⁺⁵¹, x + C lies between 2ᵘ⁺⁵² and 2ᵘ⁺⁵³, where doubles are the multiples of 2ᵘ. So
-(x + C) − C is a multiple of 2ᵘ that is nearest to x. What is left of x is at most 2ᵘ⁻¹, and has no more digits than x.
+(x + C) − C is a multiple of 2ᵘ that is nearest to x. The rest of x is at most 2ᵘ⁻¹, and has no more digits than x.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def with_tables(sql: str, readings: Sequence[PastReading], names: Sequence[str])
         readings: what `find_past_readings` found in it.
         names: of the tables, one part each.
 
-    Lines stay lines. What stands behind one in its line moves, and with it the column that an error says.
+    Lines stay lines. Text behind one in its line moves, and so does the column that an error says.
 
     """
     for each, name in reversed(list(zip(readings, names, strict=True))):

@@ -31,7 +31,9 @@ def run_changes(lineage: ForwardLineage, kind: str, seed: int, statements: int) 
             text = "" if not number else changes.statement()
             _run(lineage, text)
             if (found := _read(lineage, place, changes.bases)) != (expected := changes.expected()):
-                raise DifferenceError(f"statement {number}\n{text}\nmissing {expected - found}\nnot expected {found - expected}")
+                raise DifferenceError(
+                    f"statement {number}\n{text}\nmissing {expected - found}\nnot expected {found - expected}"
+                )
     finally:
         lineage.spark.sql(f"DROP TABLE {place}")
 

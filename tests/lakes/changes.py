@@ -1,7 +1,7 @@
-"""Random UPDATE, DELETE and MERGE statements, and an interpreter that says which rows and which lineage they leave.
+"""Random UPDATE, DELETE and MERGE statements, and an interpreter of the rows and the lineage that they leave.
 
-The interpreter knows nothing of ours and of Spark's: a table is a list of rows, each with a set of pairs (table, id). It
-follows docs/semantics.md, section "UPDATE, DELETE and MERGE".
+The interpreter knows nothing of ours and of Spark's: a table is a list of rows, each with a set of pairs (table, id).
+It follows docs/semantics.md, section "UPDATE, DELETE and MERGE".
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ class Changes:
             missing = self._clauses(None, f"s.{prefix}", lambda: self._inserted(prefix))
         self._apply(source, joins, matched, missing, alone)
         written = [self._written("MATCHED", each) for each in matched]
-        written += [self._written(self.chance.choice(["NOT MATCHED", "NOT MATCHED BY TARGET"]), each) for each in missing]
+        written += [
+            self._written(self.chance.choice(["NOT MATCHED", "NOT MATCHED BY TARGET"]), each) for each in missing
+        ]
         written += [self._written("NOT MATCHED BY SOURCE", each) for each in alone]
         return f"{with_}MERGE INTO {self.name} AS t USING {using} AS s ON {on}\n" + "\n".join(written)
 
@@ -165,7 +167,8 @@ class Changes:
         if clause.assignments is None:
             action = "DELETE"
         else:
-            action = f"{'INSERT' if kind in ('NOT MATCHED', 'NOT MATCHED BY TARGET') else 'UPDATE SET'} {clause.assignments.sql}"
+            verb = "INSERT" if kind in ("NOT MATCHED", "NOT MATCHED BY TARGET") else "UPDATE SET"
+            action = f"{verb} {clause.assignments.sql}"
         return f"WHEN {kind}{condition} THEN {action}"
 
     # ------------------------------------------------------------ what they are made of
@@ -183,7 +186,8 @@ class Changes:
         ]
         own = [(row, made_of) for row, made_of in self.rows if _above(row["v"], limit) is True]
         plain = [({"k": 1, "v": 5, "w": "q"}, _NOTHING), ({"k": 20 + limit, "v": 6, "w": "r"}, _NOTHING)]
-        sums = f"SELECT k, sum(v) AS v, max(w) AS w FROM (SELECT * FROM {one.name} UNION ALL SELECT * FROM {two.name}) GROUP BY k"
+        all_rows = f"SELECT * FROM {one.name} UNION ALL SELECT * FROM {two.name}"
+        sums = f"SELECT k, sum(v) AS v, max(w) AS w FROM ({all_rows}) GROUP BY k"
         joined = f"SELECT a.k, a.v + b.v AS v, b.w FROM {one.name} a JOIN {two.name} b ON a.k = b.k"
         of_own = f"SELECT k, sum(v) AS v, max(w) AS w FROM {self.name} WHERE v > {limit} GROUP BY k"
         chosen = f"SELECT * FROM {two.name} WHERE v > {limit}"
@@ -235,8 +239,12 @@ class Changes:
             Assignments(f"t.v = t.v + s.{prefix}v", {"v": lambda t, s: _plus(t["v"], s["v"])}, True),
             Assignments(f"w = concat(s.{prefix}w, '!')", {"w": lambda t, s: None if s["w"] is None else s["w"] + "!"}),
             Assignments("w = 'n'", {"w": lambda t, s: "n"}),
-            Assignments(f"k = s.{prefix}k, v = s.{prefix}v, w = s.{prefix}w", {name: _of_source(name) for name in COLUMNS}),
-            Assignments(f"t.k = s.{prefix}k, t.v = 7, `w` = 'c'", {"k": _of_source("k"), "v": _seven, "w": lambda t, s: "c"}),
+            Assignments(
+                f"k = s.{prefix}k, v = s.{prefix}v, w = s.{prefix}w", {name: _of_source(name) for name in COLUMNS}
+            ),
+            Assignments(
+                f"t.k = s.{prefix}k, t.v = 7, `w` = 'c'", {"k": _of_source("k"), "v": _seven, "w": lambda t, s: "c"}
+            ),
             Assignments(f"k = s.{prefix}k, v = s.{prefix}v, w = t.w", {**_KV, "w": lambda t, s: t["w"]}, True),
         ]
         if prefix:
@@ -253,15 +261,26 @@ class Changes:
         found = [
             Assignments("v = t.v + 1", {"v": lambda t, s: _plus(t["v"], 1)}, True),
             Assignments("w = 'alone', v = 0", {"w": lambda t, s: "alone", "v": lambda t, s: 0}),
-            Assignments("k = 9, v = 0, w = 'alone'", {"k": lambda t, s: 9, "v": lambda t, s: 0, "w": lambda t, s: "alone"}),
+            Assignments(
+                "k = 9, v = 0, w = 'alone'", {"k": lambda t, s: 9, "v": lambda t, s: 0, "w": lambda t, s: "alone"}
+            ),
         ]
         return self.chance.choice(found)
 
     def _inserted(self, prefix: str) -> Assignments:
         found = [
-            Assignments(f"(k, v, w) VALUES (s.{prefix}k, s.{prefix}v, s.{prefix}w)", {name: _of_source(name) for name in COLUMNS}),
-            Assignments(f"(`v`, k) VALUES (s.{prefix}v * 2, s.{prefix}k)", {"k": _of_source("k"), "v": lambda t, s: _plus(s["v"], s["v"])}),
-            Assignments(f"(k, w) VALUES (s.{prefix}k, coalesce(s.{prefix}w, 'none'))", {"k": _of_source("k"), "w": lambda t, s: s["w"] or "none"}),
+            Assignments(
+                f"(k, v, w) VALUES (s.{prefix}k, s.{prefix}v, s.{prefix}w)",
+                {name: _of_source(name) for name in COLUMNS},
+            ),
+            Assignments(
+                f"(`v`, k) VALUES (s.{prefix}v * 2, s.{prefix}k)",
+                {"k": _of_source("k"), "v": lambda t, s: _plus(s["v"], s["v"])},
+            ),
+            Assignments(
+                f"(k, w) VALUES (s.{prefix}k, coalesce(s.{prefix}w, 'none'))",
+                {"k": _of_source("k"), "w": lambda t, s: s["w"] or "none"},
+            ),
         ]
         if not prefix:
             found += [Assignments("*", {name: _of_source(name) for name in COLUMNS})] * 2
@@ -271,7 +290,10 @@ class Changes:
         """The rows as they are to be read back: values, then ids by base table."""
         one, two = self.bases
         return Counter(
-            (*(row[name] for name in COLUMNS), *(tuple(sorted(i for of, i in made_of if of == each.name)) for each in (one, two)))
+            (
+                *(row[name] for name in COLUMNS),
+                *(tuple(sorted(i for of, i in made_of if of == each.name)) for each in (one, two)),
+            )
             for row, made_of in self.rows
         )
 
@@ -281,7 +303,10 @@ def begun(chance: random.Random, name: str) -> tuple[Changes, str]:
     one = Base("one_base", {at: _values(chance, at) for at in range(10)})
     two = Base("two_base", {100 + at: _values(chance, at) for at in range(4, 14)})
     by_key = {row["k"]: made_of for row, made_of in two.traced()}
-    rows = [({name: row[name] for name in COLUMNS}, made_of | by_key.get(row["k"], _NOTHING)) for row, made_of in one.traced()]
+    rows = [
+        ({name: row[name] for name in COLUMNS}, made_of | by_key.get(row["k"], _NOTHING))
+        for row, made_of in one.traced()
+    ]
     query = "SELECT o.k, o.v, o.w FROM one_base o LEFT JOIN two_base b ON o.k = b.k"
     return Changes(chance, name, rows, (one, two)), query
 

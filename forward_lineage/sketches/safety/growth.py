@@ -32,8 +32,8 @@ needed among the first k. Without that condition a row of T may fall behind x.
 
 *Another instance* Q′ that 𝒫 serves in D (`reuse`): the lineage of Q′(D) lies in 𝒫, which is all that was used of Q. So
 the same holds of Q′ if it is evaluated by fragments; and of rows that were added one time after the other, F being the
-fragments of all of them. What statistics say of D′ (bounds, no NULL, keys) holds of D, too, which has fewer rows: all
-is proven with the facts of D′. What has to be seen at capture (`RunTimeCheck`) was seen of D, not of D′: nothing that
+fragments of all of them. Statistics of D′ (bounds, no NULL, keys) hold of D, too, which has fewer rows: all is
+proven with the facts of D′. What has to be seen at capture (`RunTimeCheck`) was seen of D, not of D′: nothing that
 needs a check grows. Nor do two sketches: a new row of one table may need an old one of the other. One table's sketch is
 kept then, and the others are read whole, which is a sketch of them.
 """
