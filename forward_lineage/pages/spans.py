@@ -214,7 +214,7 @@ class Spans(Drawing):
 class TimeLine(Spans):
     """Spans whose bars are joined into one shape, of no more steps than there are pixels to show.
 
-    If several bars share a step, it is as high as they are in the mean, over times without a bar, too.
+    If several bars share a step, its height is their mean, and times without a bar count.
     """
 
     def _fill(self) -> None:

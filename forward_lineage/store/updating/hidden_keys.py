@@ -27,7 +27,7 @@ NUMBER = "__fl_number"
 
 @dataclass(frozen=True)
 class HiddenKeys:
-    """Keys that are computed of the rows of one table, each of which is in the parts of one key alone.
+    """Keys that are computed of the rows of one table. Each row is in the parts of one key alone.
 
     Attributes:
         table: the table's name in the query, in lower case.

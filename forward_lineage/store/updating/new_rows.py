@@ -110,7 +110,7 @@ def _row_files(saved: SavedResult, made: MadeAgain, folder: Path) -> tuple[list[
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of a file that stay together: it, from which number on, of which number each row, and which are others."""
+    """Rows of a file that stay together: the file, their first number, the number of each, and the others."""
 
     file: RowFile
     first: int

@@ -8,8 +8,9 @@ Write D for a table as it was and D′ for what it is now. The probes of this mo
     SELECT shop FROM shops s LEFT JOIN sales USING (shop) GROUP BY shop HAVING count(n) > 3
     probe of `sales`:   SELECT DISTINCT shop FROM shops s JOIN <Δ of sales> AS sales USING (shop)
 
-Each probe reads Δ in one place, and U in all others. All else is the same over D, over U and over D′: a joined row without a row of Δ, with the same partners in outer joins, and the same rows in each subquery. So it does not
-matter whether rows take others away: NOT EXISTS, the other side of an outer join, HAVING.
+Each probe reads Δ in one place, and U in all others. All else is the same over D, over U and over D′: a joined row
+without a row of Δ, with the same partners in outer joins, and the same rows in each subquery. So it does not matter
+whether rows take others away: NOT EXISTS, the other side of an outer join, HAVING.
 """
 
 from __future__ import annotations
