@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sqlglot import exp
 from sqlparse import tokens as kinds
 
 from forward_lineage.frontend.lexing import Token, blank, lex, meaningful, position_at
+from forward_lineage.frontend.parsing import read_tree
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import LineageError, NotTracedError, Position
 
@@ -27,6 +29,8 @@ _MENTIONED = re.compile(rf"\b(?:{'|'.join(VERBS)})\b", re.IGNORECASE)
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _STAR_QUERY = "SELECT * FROM "
 _BEHIND_A_TARGET = ("USING", "SET", "WHERE", "ON")
+_WITH_UNITS = ("TIMESTAMPADD", "TIMESTAMPDIFF", "DATEADD", "DATEDIFF", "DATE_ADD", "DATE_DIFF")
+_ARGUMENTS_WITH_UNIT = 3
 _ANOTHER_FORM = (
     "Write MERGE INTO table AS t USING source AS s ON … WHEN MATCHED THEN UPDATE SET … WHEN NOT MATCHED THEN INSERT …."
 )
@@ -53,7 +57,7 @@ class Value:
     Attributes:
         column: the parts of its name.
         text: the expression; None: DEFAULT.
-        names: the names in it that may be columns.
+        names: those in it that are columns.
 
     """
 
@@ -434,7 +438,14 @@ class _Reader:
                     instead="Write it in the source of a MERGE: its rows then count with the row that they change.",
                 )
         text = self.sql[part[0].start : part[-1].end]
-        return Value(column, None if text.upper() == "DEFAULT" else text, tuple(_names_in(part)))
+        if text.upper() == "DEFAULT":
+            return Value(column, None, ())
+        try:
+            return Value(column, text, tuple(_columns_in(text)))
+        except LineageError as error:  # a place in it would be taken for one in the statement
+            what = f"a value that is not understood: {error.what}"
+            at = position_at(self.sql, part[0].start)
+            raise NotTracedError(what, at=at, instead="Write it in another way.") from None
 
 
 def _split(words: Sequence[Token]) -> list[Sequence[Token]]:
@@ -450,16 +461,14 @@ def _split(words: Sequence[Token]) -> list[Sequence[Token]]:
     return [*parts]
 
 
-def _names_in(part: Sequence[Token]) -> list[tuple[str, ...]]:
-    found, at = [], 0
-    while at < len(part):
-        begin = at
-        at += 1
-        if part[begin].kind not in (kinds.Name, kinds.Name.Quoted):
-            continue
-        while at + 1 < len(part) and part[at].text == "." and part[at + 1].kind in (kinds.Name, kinds.Name.Quoted):
-            at += 2
-        if at < len(part) and part[at].text == "(":
-            continue  # a function
-        found.append(tuple(unquoted(word.text) for word in part[begin:at:2]))
-    return found
+def _columns_in(text: str) -> Iterator[tuple[str, ...]]:
+    """The names in an expression that are columns: no types, no units of time, no variables of a lambda."""
+    tree = read_tree(text, text)
+    units = {id(call.expressions[0]) for call in tree.find_all(exp.Anonymous) if _begins_with_unit(call)}
+    for column in tree.find_all(exp.Column):
+        if id(column) not in units:
+            yield tuple(part.name for part in column.parts)
+
+
+def _begins_with_unit(call: exp.Anonymous) -> bool:
+    return call.name.upper() in _WITH_UNITS and len(call.expressions) == _ARGUMENTS_WITH_UNIT

@@ -60,6 +60,13 @@ def test_stars_are_spelled_out() -> None:
         ("k = s.k, v = t.v", False),
         ("k = s.k, v = v + 1", False),
         ("k = s.k, v = upper(s.v)", True),
+        ("k = s.k, v = CAST(s.x AS k)", True),  # a type, a unit, a variable and a function are no columns
+        ("k = s.k, v = timestampadd(k, 1, s.x)", True),
+        ("k = s.k, v = transform(s.x, v -> v + 1)", True),
+        ("k = s.k, v = k(s.x)", True),
+        ("k = s.k, v = transform(s.x, x -> x + v)", False),
+        ("k = s.k, v = CASE WHEN s.x > 1 THEN t.v END", False),
+        ("k = s.k, v = s.x /* v */", True),
         ("k = s.k, v.field = s.v", False),
         ("*", True),
     ],
