@@ -109,7 +109,6 @@ private object StoredLineage {
   def analyzer(session: SparkSession): Analyzer = {
     val own = session.sessionState.analyzer
     new SessionAnalyzer(session) {
-      override val hintResolutionRules: Seq[Rule[LogicalPlan]] = new UsersColumnsElsewhere(session) +: own.hintResolutionRules
       override val extendedResolutionRules: Seq[Rule[LogicalPlan]] = UsersColumns +: own.extendedResolutionRules
       override val postHocResolutionRules: Seq[Rule[LogicalPlan]] = own.postHocResolutionRules
       override val extendedCheckRules: Seq[LogicalPlan => Unit] = own.extendedCheckRules

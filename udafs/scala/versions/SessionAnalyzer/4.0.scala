@@ -9,5 +9,6 @@ import Sessions.SparkSession
 /** An analyser over the catalogs of the session's own one: in 4.0 it takes nothing else. */
 private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
     extends Analyzer(session.sessionState.analyzer.catalogManager) {
-  override val hintResolutionRules: Seq[Rule[LogicalPlan]] = session.sessionState.analyzer.hintResolutionRules
+  override val hintResolutionRules: Seq[Rule[LogicalPlan]] =
+    new UsersColumnsElsewhere(session) +: session.sessionState.analyzer.hintResolutionRules
 }

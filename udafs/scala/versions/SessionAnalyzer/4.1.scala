@@ -9,5 +9,6 @@ import Sessions.SparkSession
 /** An analyser over the catalogs of the session's own one, with which it shares the cache of relations that 4.1 brings. */
 private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
     extends Analyzer(session.sessionState.analyzer.catalogManager, session.sessionState.analyzer.sharedRelationCache) {
-  override val hintResolutionRules: Seq[Rule[LogicalPlan]] = session.sessionState.analyzer.hintResolutionRules
+  override val hintResolutionRules: Seq[Rule[LogicalPlan]] =
+    new UsersColumnsElsewhere(session) +: session.sessionState.analyzer.hintResolutionRules
 }

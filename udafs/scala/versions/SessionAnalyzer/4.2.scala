@@ -12,5 +12,6 @@ private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
       session.sessionState.analyzer.catalogManager,
       session.sessionState.analyzer.sharedRelationCache,
       Some(session.sessionState.conf)) {
-  override val hintResolutionRules: Seq[Rule[LogicalPlan]] = session.sessionState.analyzer.hintResolutionRules
+  override val hintResolutionRules: Seq[Rule[LogicalPlan]] =
+    new UsersColumnsElsewhere(session) +: session.sessionState.analyzer.hintResolutionRules
 }
