@@ -209,9 +209,9 @@ class Joined:
         kept = self.kept
         if not kept:
             return None
-        inside, left, rows = {0}, set(range(1, len(kept))), kept[0]
+        inside, left, rows = {0}, list(range(1, len(kept))), kept[0]
         while left:
-            at = next((each for each in sorted(left) if self._pairs(each, inside)), min(left))
+            at = next((each for each in left if self._pairs(each, inside)), left[0])
             pairs = self._pairs(at, inside)
             met, there, here = kept[at], kept[at], rows
             if pairs:  # how many rows of the source a row inside meets, and the other way round
@@ -334,11 +334,19 @@ def _literal(node: exp.Expr) -> str | None:
         return None if number is None else f"-{number}"
     if isinstance(bare, exp.Add | exp.Sub):
         return _added(_literal(bare.this), bare.expression.unnest(), -1 if isinstance(bare, exp.Sub) else 1)
-    return bare.name if isinstance(bare, exp.Literal) else None
+    if isinstance(bare, exp.Literal):
+        return bare.name
+    written = _DATE.fullmatch(_own_text(bare))
+    return written[1] if written is not None else None
+
+
+def _own_text(node: exp.Expr) -> str:
+    """Return the text that the front end keeps of a literal with a type, such as ``DATE '2000-01-01'``."""
+    return node.this if isinstance(node.this, str) else ""
 
 
 def _added(first: str | None, second: exp.Expr, sign: int) -> str | None:
-    days = _INTERVAL.fullmatch(second.sql(dialect="spark"))
+    days = _INTERVAL.fullmatch(_own_text(second))
     try:
         if first is not None and days is not None:
             return str(date.fromisoformat(first[:10]) + timedelta(sign * int(days[1])))
@@ -348,6 +356,7 @@ def _added(first: str | None, second: exp.Expr, sign: int) -> str | None:
         return None
 
 
+_DATE = re.compile(r"DATE\s*'([^']*)'", re.IGNORECASE)
 _INTERVAL = re.compile(r"INTERVAL\s+'?(-?\d{1,5})'?\s+DAYS?", re.IGNORECASE)
 
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rewrites.environment import Semantics
-from tests.rewrites.plain_tables import printed
+from tests.rewrites.plain_tables import TABLES, printed
 
 OF_K = "w.k = v.k"
 
@@ -52,6 +54,26 @@ def test_one_relation_answers(condition: str) -> None:
 def test_others_are_evaluated_again(condition: str) -> None:
     sql = control(condition)
     assert sql.count("FROM w") == 2
+
+
+@pytest.mark.parametrize(
+    ("type_name", "relations"),
+    [
+        *((each, 1) for each in ("string", "date", "boolean", "timestamp", "timestamp_ntz", "decimal(9,2)")),
+        ("float", 2),
+    ],
+)
+def test_keys_of_types_that_compare_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, type_name: str, relations: int
+) -> None:
+    types = ("bigint", type_name, "int", "double")
+    for called in ("v", "w"):
+        monkeypatch.setitem(TABLES._tables, called, replace(TABLES._tables[called], types=types))
+    assert control(f"EXISTS (SELECT * FROM w WHERE {OF_K})").count("FROM w") == relations
+
+
+def test_of_several_keys_each_has_to_compare_as_it_is() -> None:
+    assert control(f"EXISTS (SELECT * FROM w WHERE {OF_K} AND w.f = v.f)").count("FROM w") == 2
 
 
 @pytest.mark.parametrize("clause", ["HAVING", "ON", "SELECT"])

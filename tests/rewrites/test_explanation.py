@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from rewrites.explanation import Step
 from tests.rewrites.plain_tables import rewritten
+from udafs.errors import Position
 
 
 def lines(sql: str) -> list[str]:
@@ -40,3 +42,9 @@ def test_sets_that_are_copied() -> None:
     assert lines(asked.format("")) == [set_of_t + told.format(21)]
     assert lines(asked.format(" WHERE t.k = u.k")) == [set_of_t + told.format(21)]
     assert lines("SELECT uid FROM u WHERE uid IN (SELECT k FROM t)") == ["result: each row carries one id of u"]
+
+
+def test_places_that_nobody_knows_are_left_out() -> None:
+    """Trees that a rule has made stand nowhere."""
+    assert str(Step(None, None, ("a set of ids of t",), by_value=(None,))).endswith("copied into each row")
+    assert str(Step(None, None, (), by_value=(None, Position(2, 7)))).endswith("each row (line 2, column 7)")

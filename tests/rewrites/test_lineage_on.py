@@ -47,6 +47,8 @@ def test_the_empty_list_names_no_table() -> None:
     ("query", "granule", "message"),
     [
         ("SELECT 1 FROM t, u", "k", "k is ambiguous: t and u"),
+        ("SELECT 1 FROM u, t", "k", "k is ambiguous: t and u"),
+        ("SELECT 1 FROM u, t", "w + v", "mixes columns of t and u"),
         ("SELECT 1 FROM t AS x, u AS x2", "t.w", "no table of the query has a column w"),
         ("SELECT 1 FROM t", "u.w", "the query reads no table u"),
         ("SELECT 1 FROM t", "w", "no table of the query has a column w"),

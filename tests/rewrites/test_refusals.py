@@ -44,6 +44,7 @@ def test_a_part_that_nobody_answers_for_is_refused() -> None:
     [
         ("pric", ["price", "num"], "Did you mean price?"),
         ("PRICE", ["price"], "Did you mean price?"),
+        ("price", ["price1", "price2", "price3", "price4"], "Did you mean price4 or price3 or price2?"),
         ("zzz", ["b", "a"], "Known here: a, b."),
         ("zzz", [], "Nothing is known here: read a table that has it."),
         ("zzz", [f"c{i}" for i in range(20)], "Known here: c0, c1, c10, c11, c12, c13, c14, c15 and 12 more."),

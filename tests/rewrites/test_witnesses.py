@@ -23,6 +23,7 @@ MARKED = [
     "SELECT max(b) FROM t",
     "SELECT b, min(a), max(a + b) FROM t WHERE a > 1 GROUP BY b HAVING max(a) > 3 ORDER BY min(a)",
     "SELECT max(t.b), s.c FROM t JOIN s ON t.a = s.a LEFT JOIN s AS u ON u.a = t.b GROUP BY s.c",
+    "SELECT b, max(a) FROM t GROUP BY b ORDER BY max(a) LIMIT 3",
     "SELECT max(m) FROM (SELECT DISTINCT b AS m FROM t) q",
     "SELECT * FROM t WHERE b = (SELECT max(b) FROM t)",
     "SELECT * FROM t WHERE b IN (SELECT max(u.b) FROM t AS u WHERE u.a > 3)",

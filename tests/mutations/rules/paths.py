@@ -30,9 +30,13 @@ class Paths:
             if frame.f_code.co_filename.startswith(rules):
                 self._found.add((frame.f_code.co_filename.removeprefix(root), frame.f_code.co_qualname))
 
-        self._before = sys.gettrace()
-        sys.settrace(calls)
+        self._before, self._calls = sys.gettrace(), calls
+        self.again()
         return self
+
+    def again(self) -> None:
+        """Go on noting: Python stops where it could not call the function that notes, such as at too deep a stack."""
+        sys.settrace(self._calls)
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(self._before)

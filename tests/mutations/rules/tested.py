@@ -56,6 +56,7 @@ class _Watched:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._turn_to(nodeid.partition("::")[0])
+        self._paths.again()
 
     def pytest_sessionfinish(self) -> None:
         self._turn_to("")
@@ -101,9 +102,10 @@ def learn_tests(keep: Path, rules: str, in_a_process: Callable[[Callable[[], Any
     known: dict[str, Tested] = pickle.loads(keep.read_bytes()) if keep.exists() else {}
     now = {name: _digest(rules, name) for name in files()}
     if changed := {name: digest for name, digest in now.items() if name not in known or known[name].digest != digest}:
-        found = in_a_process(lambda: _learned(changed))
-        assert isinstance(found, dict), found
-        known |= found
+        for name, digest in changed.items():  # in processes of their own: of many files in one, most say nothing
+            found = in_a_process(functools.partial(_learned, {name: digest}))
+            assert isinstance(found, dict), found
+            known |= found
         keep.write_bytes(pickle.dumps(known))
     return {name: known[name] for name in now}
 
