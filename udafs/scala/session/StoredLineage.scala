@@ -4,11 +4,12 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
 import org.apache.spark.sql.AnalysisException
-import org.apache.spark.sql.catalyst.analysis.{Analyzer, GetViewColumnByNameAndOrdinal, UnresolvedAttribute}
+import org.apache.spark.sql.catalyst.analysis.{Analyzer, GetViewColumnByNameAndOrdinal, UnresolvedAttribute, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType, HiveTableRelation, UnresolvedCatalogRelation}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Cast, Expression, NamedExpression, UpCast}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructField, StructType}
@@ -108,7 +109,7 @@ private object StoredLineage {
   /** Spark's analyser, to which tables that keep lineage have their users' columns alone, as traced queries see them. */
   def analyzer(session: SparkSession): Analyzer = {
     val own = session.sessionState.analyzer
-    new SessionAnalyzer(session) {
+    new SessionAnalyzer(session, Seq(new UsersColumnsElsewhere(session))) {
       override val extendedResolutionRules: Seq[Rule[LogicalPlan]] = UsersColumns +: own.extendedResolutionRules
       override val postHocResolutionRules: Seq[Rule[LogicalPlan]] = own.postHocResolutionRules
       override val extendedCheckRules: Seq[LogicalPlan => Unit] = own.extendedCheckRules
@@ -132,4 +133,34 @@ private object UsersColumns extends Rule[LogicalPlan] {
     case Alias(Cast(_: GetViewColumnByNameAndOrdinal, kind, _, _), name) => StoredLineage.isLineage(name, kind)
     case _ => false
   }
+}
+
+/**
+ * Gives tables of other catalogs that keep lineage their users' columns alone, before Spark knows what their names mean:
+ * it expands stars over such a table as soon as it does. CTEs are in their places by then.
+ */
+private class UsersColumnsElsewhere(session: SparkSession) extends Rule[LogicalPlan] {
+  import UsersColumnsElsewhere.Seen
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case named: UnresolvedRelation if named.getTagValue(Seen).isEmpty =>
+      named.setTagValue(Seen, ())
+      columns(named.multipartIdentifier).fold[LogicalPlan](named)(found => Project(found.map(each => UnresolvedAttribute(Seq(each))), named))
+  }
+
+  private def columns(parts: Seq[String]): Option[Seq[String]] = {
+    val catalog = session.sessionState.catalog
+    val isOurs = parts.size > 2 || {
+      val name = parts.asTableIdentifier
+      !catalog.isTempView(name) && catalog.tableExists(name) && StoredLineage.keepsItself(catalog.getTableMetadata(name))
+    }
+    if (!isOurs) None
+    else
+      OtherCatalogs.table(session, parts).filter(_.properties.containsKey(StoredLineage.Property)).map(
+        _.columns.toSeq.filterNot(each => StoredLineage.isLineage(each.name, each.dataType)).map(_.name))
+  }
+}
+
+private object UsersColumnsElsewhere {
+  private val Seen = TreeNodeTag[Unit]("forward_lineage.users_columns")
 }

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import Sessions.SparkSession
 
 /** An analyser over the catalogs of the session's own one: in 4.0 it takes nothing else. */
-private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
+private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession, hints: Seq[Rule[LogicalPlan]])
     extends Analyzer(session.sessionState.analyzer.catalogManager) {
   override val hintResolutionRules: Seq[Rule[LogicalPlan]] =
-    new UsersColumnsElsewhere(session) +: session.sessionState.analyzer.hintResolutionRules
+    hints ++ session.sessionState.analyzer.hintResolutionRules
 }
