@@ -246,9 +246,7 @@ def defined_name(sql: str) -> str | None:
 
 def name_of(token: Token) -> str | None:
     """Return the identifier that a token is, in lower case, or None."""
-    if token.kind in kinds.Name.Quoted:
-        return token.text[1:-1].replace("``", "`").lower()
-    return token.text.lower() if token.kind is kinds.Name else None
+    return token.name.lower() if token.kind in (kinds.Name, kinds.Name.Quoted) else None
 
 
 def shortened(sql: str, names: Iterable[Sequence[str]]) -> str:

@@ -205,7 +205,7 @@ class _ConstraintReader:
     def _attribute(self, item: list[Token], *, alias: bool = True) -> Attribute:
         name = None
         if alias and len(item) > 2 and item[-2].word == "AS" and item[-1].kind in (kinds.Name, kinds.Name.Quoted):
-            name = item[-1].text if item[-1].word else item[-1].text[1:-1].replace("``", "`")
+            name = item[-1].name
             item = item[:-2]
         start, end = item[0].start, item[-1].end
         tree = read_tree(self.text, blank(self.readable[:start]) + self.readable[start:end], exp.Condition)

@@ -277,4 +277,4 @@ def name_of(words: Sequence[Token]) -> tuple[str, ...] | None:
     named = all(part.kind in (kinds.Name, kinds.Name.Quoted) for part in parts)
     if not named or len(parts) != len(dots) + 1 or len(parts) > 3 or any(dot.text != "." for dot in dots):
         return None
-    return tuple(part.text if part.word else part.text[1:-1].replace("``", "`") for part in parts)
+    return tuple(part.name for part in parts)

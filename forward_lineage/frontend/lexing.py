@@ -45,6 +45,11 @@ _UNCLOSED = {
 }
 
 
+def unquoted(text: str) -> str:
+    """Return what a part of a name means: without its backticks, if it has any."""
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
 class Token(NamedTuple):
     """A piece of SQL text.
 
@@ -68,6 +73,11 @@ class Token(NamedTuple):
     def word(self) -> str:
         """The text of an unquoted word in upper case; for everything else the empty string."""
         return self.text.upper() if self.kind is kinds.Name else ""
+
+    @property
+    def name(self) -> str:
+        """The name that a word or a quoted name stands for, without backticks."""
+        return unquoted(self.text)
 
 
 class SparkLexer(Lexer):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlparse import tokens as kinds
 
-from forward_lineage.frontend.lexing import Token, blank, lex, meaningful, position_at
+from forward_lineage.frontend.lexing import Token, blank, lex, meaningful, position_at, unquoted
 from forward_lineage.frontend.parsing import read_tree
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import LineageError, NotTracedError, Position
@@ -217,11 +217,6 @@ def _spelled_out(change: RowChange, action: Action, value: str, columns: Sequenc
     return ", ".join(f"{column} = {each}" for column, each in pairs)
 
 
-def unquoted(text: str) -> str:
-    """Return what a part of a name means."""
-    return text[1:-1].replace("``", "`") if text.startswith("`") else text
-
-
 def _verb_at(words: Sequence[Token]) -> int | None:
     if not words:
         return None
@@ -332,7 +327,7 @@ class _Reader:
         if token.kind not in (kinds.Name, kinds.Name.Quoted):
             self.at -= 1
             raise self._not_read()
-        return unquoted(token.text)
+        return token.name
 
     def _alias(self) -> str | None:
         if self._word() == "AS":
@@ -425,7 +420,7 @@ class _Reader:
     def _chain(self, part: Sequence[Token]) -> tuple[str, ...]:
         if not part or any(word.text != "." for word in part[1::2]) or len(part) % 2 == 0:
             raise self._not_read()
-        return tuple(unquoted(word.text) for word in part[::2])
+        return tuple(word.name for word in part[::2])
 
     def _value(self, column: tuple[str, ...], part: Sequence[Token]) -> Value:
         if not part:

@@ -118,7 +118,7 @@ def _table(change: RowChange, target: Target, semantics: str) -> ChangedTable:
 def _refuse_lineage_in_text(change: RowChange) -> None:
     start, end = change.source or (0, 0)
     for word in meaningful(lex(change.sql)):
-        named = word.text.strip("`").upper() == LINEAGE_COLUMN
+        named = word.name.upper() == LINEAGE_COLUMN
         if named and not start <= word.start < end and word.start >= change.prefix:
             raise NotTracedError(
                 f"{change.verb} that names the column {LINEAGE_COLUMN}, which is written for you",

@@ -4,9 +4,11 @@ Each history is a table that the engine of its format makes and changes in some 
 our registration is refreshed, and compared with a dict that the steps kept (`histories`). The first difference of a
 history ends it, and is told with all that was done. The exit status is the number of histories that differ, at most 1.
 
-``--engines`` says which engines there are for this Spark, and fetches their jars. ``--tests`` runs the tests of this
-folder in an environment of their own, as `make test-lakes` does. ``--changes N`` compares UPDATE, DELETE and MERGE
-statements with an interpreter instead, N of them, ten a table (`changes`).
+``--engines`` says which engines there are for this Spark, and fetches their jars.
+
+``--tests`` runs the tests of this folder in an environment of their own, as `make test-lakes` does.
+
+``--changes N`` compares N statements (UPDATE, DELETE, MERGE) with an interpreter instead, ten a table: see `changes`.
 """
 
 from __future__ import annotations

@@ -28,8 +28,9 @@ def run_changes(lineage: ForwardLineage, kind: str, seed: int, statements: int) 
     lineage.sql(f"CREATE TABLE {place} USING {kind} AS {query}")
     try:
         for number in range(statements + 1):
-            text = "" if not number else changes.statement()
-            _run(lineage, text)
+            text = changes.statement() if number else "as it was made"
+            if number:
+                _run(lineage, text)
             if (found := _read(lineage, place, changes.bases)) != (expected := changes.expected()):
                 raise DifferenceError(
                     f"statement {number}\n{text}\nmissing {expected - found}\nnot expected {found - expected}"
@@ -39,11 +40,10 @@ def run_changes(lineage: ForwardLineage, kind: str, seed: int, statements: int) 
 
 
 def _run(lineage: ForwardLineage, text: str) -> None:
-    if text:
-        try:
-            lineage.sql(text)
-        except Exception as error:
-            raise DifferenceError(f"{text}\nfails: {error}") from error
+    try:
+        lineage.sql(text)
+    except Exception as error:
+        raise DifferenceError(f"{text}\nfails: {error}") from error
 
 
 def _read(lineage: ForwardLineage, place: str, bases: tuple[Base, ...]) -> Counter[tuple[Any, ...]]:

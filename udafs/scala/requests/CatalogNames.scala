@@ -11,7 +11,7 @@ import Sessions.SparkSession
 private[sql] object CatalogNames {
   def answer(session: SparkSession, asked: Request): String = asked.what match {
     case "name of table" => compact(found(session, asked.string("name")).fold[JValue](JNull)(described(session, asked.string("name"), _)))
-    case "name of meaning" => meaning(session, asked.string("name")).getOrElse("")
+    case "name of meaning" => StoredLineage.saidBy(session, parts(session, asked.string("name"))).getOrElse("")
     case "name of temporary view" => isTemporary(session, asked.string("name")).toString
     case "name of temporary function" =>
       val identifier = session.sessionState.sqlParser.parseFunctionIdentifier(asked.string("name"))
@@ -40,13 +40,9 @@ private[sql] object CatalogNames {
     "text" -> table.viewText.fold[JValue](JNull)(JString(_)),
     "columns" -> list(table.viewQueryColumnNames), // what its text gave when the view was made, by which Spark finds them
     "made in" -> list(table.viewCatalogAndNamespace),
-    "meaning" -> meaning(session, name, table).fold[JValue](JNull)(JString(_)))
+    "meaning" -> StoredLineage.saidBy(session, parts(session, name), Some(table)).fold[JValue](JNull)(JString(_)))
 
-  private def meaning(session: SparkSession, name: String, table: CatalogTable): Option[String] =
-    if (StoredLineage.keepsItself(table)) meaning(session, name) else table.properties.get(StoredLineage.Property)
-
-  private def meaning(session: SparkSession, name: String): Option[String] =
-    StoredLineage.saidBy(session, session.sessionState.sqlParser.parseMultipartIdentifier(name))
+  private def parts(session: SparkSession, name: String): Seq[String] = session.sessionState.sqlParser.parseMultipartIdentifier(name)
 
   private def list(names: Seq[String]): JValue = JArray(names.toList.map(JString(_)))
 }

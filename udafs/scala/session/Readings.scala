@@ -74,7 +74,7 @@ final private class Readings {
   private def isByChance(expression: Expression): Boolean = expression.exists {
     case subquery: PlanExpression[_] => isByChance(subquery.plan.asInstanceOf[LogicalPlan])
     case _: AggregateFunction => false
-    case each => !each.deterministic && each.children.forall(_.deterministic)
+    case each => Chance.begins(each)
   }
 
   /** What a leaf is called; None: its rows stand in the text. */

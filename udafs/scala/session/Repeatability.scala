@@ -60,7 +60,7 @@ private object Repeatability {
     case NewerPlans.Variable(_) => true
     case function if ofAnyOrder(function) => true
     case _ =>
-      (!each.deterministic && each.children.forall(_.deterministic)) ||
+      Chance.begins(each) ||
         (each.containsPattern(TreePattern.CURRENT_LIKE) && !each.children.exists(_.containsPattern(TreePattern.CURRENT_LIKE)))
   }
 

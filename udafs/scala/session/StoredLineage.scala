@@ -75,21 +75,24 @@ private object StoredLineage {
   }
 
   /** What a table of Spark's own catalog, or of another one, says of its lineage. */
-  def saidBy(session: SparkSession, parts: Seq[String]): Option[String] = {
+  def saidBy(session: SparkSession, parts: Seq[String]): Option[String] = saidBy(session, parts, known(session, parts))
+
+  /** The same of a table that was looked up. */
+  def saidBy(session: SparkSession, parts: Seq[String], known: Option[CatalogTable]): Option[String] = known match {
+    case Some(table) if !keepsItself(table) => table.properties.get(Property)
+    case _ => OtherCatalogs.property(session, parts, Property)
+  }
+
+  /** What Spark's own catalog knows of a table or a view; None: it is in another one, or there is none. */
+  def known(session: SparkSession, parts: Seq[String]): Option[CatalogTable] = {
     val name = parts match {
       case Seq(CatalogManager.SESSION_CATALOG_NAME, inside @ _*) if inside.size == 2 => inside
       case parts => parts
     }
-    val own = session.sessionState.catalog
-    val found =
-      if (name.size > 2) None
-      else
-        try Some(own.getTempViewOrPermanentTableMetadata(name.asTableIdentifier))
-        catch { case _: AnalysisException => None } // Spark says it better that there is no such table
-    found match {
-      case Some(table) if !keepsItself(table) => table.properties.get(Property)
-      case _ => OtherCatalogs.property(session, parts, Property)
-    }
+    if (name.size > 2) None
+    else
+      try Some(session.sessionState.catalog.getTempViewOrPermanentTableMetadata(name.asTableIdentifier))
+      catch { case _: AnalysisException => None } // Spark says it better that there is no such table
   }
 
   /** Whether the format of a table keeps its properties in its own log. */
@@ -148,17 +151,11 @@ private class UsersColumnsElsewhere(session: SparkSession) extends Rule[LogicalP
       columns(named.multipartIdentifier).fold[LogicalPlan](named)(found => Project(found.map(each => UnresolvedAttribute(Seq(each))), named))
   }
 
-  private def columns(parts: Seq[String]): Option[Seq[String]] = {
-    val catalog = session.sessionState.catalog
-    val isOurs = parts.size > 2 || {
-      val name = parts.asTableIdentifier
-      !catalog.isTempView(name) && catalog.tableExists(name) && StoredLineage.keepsItself(catalog.getTableMetadata(name))
-    }
-    if (!isOurs) None
+  private def columns(parts: Seq[String]): Option[Seq[String]] =
+    if (!StoredLineage.known(session, parts).fold(parts.size > 2)(StoredLineage.keepsItself)) None
     else
       OtherCatalogs.table(session, parts).filter(_.properties.containsKey(StoredLineage.Property)).map(
         _.columns.toSeq.filterNot(each => StoredLineage.isLineage(each.name, each.dataType)).map(_.name))
-  }
 }
 
 private object UsersColumnsElsewhere {

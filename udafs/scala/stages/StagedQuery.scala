@@ -68,7 +68,7 @@ object StagedQuery {
   private def hasChance(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(_.exists {
     case subquery: PlanExpression[_] => hasChance(subquery.plan.asInstanceOf[LogicalPlan])
     case _: DlNumber => false
-    case each => !each.deterministic && each.children.forall(_.deterministic)
+    case each => Chance.begins(each)
   }))
 
   private def apart(query: LogicalPlan): StagedQuery = StagedQuery(renumbered(query))
