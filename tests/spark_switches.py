@@ -54,7 +54,7 @@ JOINS: dict[str, Settings] = {
     "shuffled hash joins": {
         **_NO_BROADCAST,
         "spark.sql.join.preferSortMergeJoin": "false",
-        "spark.sql.shuffledHashJoinFactor": "0",
+        "spark.sql.shuffledHashJoinFactor": "1",
         "spark.sql.join.forceApplyShuffledHashJoin": "true",
     },
 }

@@ -43,9 +43,12 @@ case class StagedQuery(child: LogicalPlan) extends UnaryNode with MultiInstanceR
     apart(renewed)
   }
 
-  /** A copy is the same query: what is cached of the one is read by the other. */
+  /**
+   * A copy is the same query: what is cached of the one is read by the other. Where Spark compares expressions of GROUP BY, it has put CTEs
+   * in place, and left those that nobody reads: they may read what is not defined any more, and do not matter.
+   */
   override protected def doCanonicalize(): LogicalPlan = AnalysisHelper.allowInvokingTransformsInAnalyzer {
-    StagedQuery(numbered(child, _.toLong).canonicalized)
+    StagedQuery(numbered(withoutUnread(child), _.toLong).canonicalized)
   }
 
   override protected def withNewChildInternal(newChild: LogicalPlan): StagedQuery =
@@ -75,6 +78,16 @@ object StagedQuery {
 
   /** The same with CTEs that no other plan has. */
   def renumbered[Plan <: LogicalPlan](query: Plan): Plan = numbered(query, _ => CTERelationDef.newId).asInstanceOf[Plan]
+
+  /** The same without CTEs that nothing reads but others of that kind. */
+  private def withoutUnread(plan: LogicalPlan): LogicalPlan = plan.transformDownWithSubqueries { case WithCTE(query, defined) =>
+    val kept = defined.foldRight(Seq.empty[CTERelationDef]) { (cte, later) =>
+      if ((query +: later).exists(reads(_, cte.id))) cte +: later else later
+    }
+    if (kept.isEmpty) query else WithCTE(query, kept)
+  }
+
+  private def reads(plan: LogicalPlan, id: Long): Boolean = plan.collectWithSubqueries { case read: CTERelationRef => read.cteId }.contains(id)
 
   /** The same with other ids of its CTEs, given by their places. */
   private def numbered(plan: LogicalPlan, id: Int => Long): LogicalPlan = {
