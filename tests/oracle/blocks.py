@@ -149,10 +149,12 @@ def _of_types(number: int, seed: int) -> Block:
 
 
 def _of_continuations(number: int, seed: int, door: Door) -> Block:
-    """Two of three blocks are stacked; text and DataFrame in turn, where not one of them is asked for."""
+    """Two of three blocks are stacked, with the conditions that Spark infers: so predicates come into stages in turn."""
     first = seed + SEEDS_OF_CONTINUATIONS + SEEDS_A_BLOCK * number
     name = f"continuations {number}" if door == "text" else f"continued frames {number}"
-    return Block(name, first, QUERIES_A_BLOCK, door=door, continued=True, stacked=number % 3 != 2)
+    stacked = number % 3 != 2
+    setting = "constraints" if stacked else None
+    return Block(name, first, QUERIES_A_BLOCK, door=door, continued=True, stacked=stacked, setting=setting)
 
 
 def _of_queries(number: int, seed: int, door: Door) -> Block:

@@ -11,7 +11,21 @@ from dataclasses import replace
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from tests.oracle.algebra import Cte, Database, GroupBy, Item, Join, Op, Query, Rel, Select, SortKey, Statement, Table
+from tests.oracle.algebra import (
+    Cte,
+    Database,
+    Expr,
+    GroupBy,
+    Item,
+    Join,
+    Op,
+    Query,
+    Rel,
+    Select,
+    SortKey,
+    Statement,
+    Table,
+)
 from tests.oracle.algebra import Lit as Literal
 from tests.oracle.scoping import Column, Scope
 from tests.oracle.strategies import QueryWriter, Site, databases, references
@@ -20,7 +34,7 @@ from tests.oracle.strategies import QueryWriter, Site, databases, references
 @st.composite
 def stacked_statements(draw: st.DrawFn) -> Statement:
     """A query of some blocks over groups and windows."""
-    return Statement(StackedWriter(draw, 1).stacked())
+    return Statement(StackedWriter(draw, 2).stacked())
 
 
 def stacked_cases() -> st.SearchStrategy[tuple[Database, Statement]]:
@@ -35,7 +49,7 @@ def _site(scope: Scope) -> Site:
 
 
 class StackedWriter(QueryWriter):
-    """Writes a stacked query; its blocks have no further queries in them."""
+    """Writes a stacked query; of further queries its blocks have a few in their filters."""
 
     def fresh(self, prefix: str) -> str:
         """Return a name that may stand before earlier ones in the alphabet: Spark sorts columns that it prunes."""
@@ -61,7 +75,7 @@ class StackedWriter(QueryWriter):
         """A block whose rows stand for many: groups, or rows with a window."""
         source, scope = self._base(depth)
         site = _site(scope)
-        select = Select((), source, (), self.predicate(site, 1) if self.chance(4) else None)
+        select = Select((), source, (), self._filter(site))
         if self.chance(3):
             return self._numbered(source, scope)
         key, kind = self.pick(site.atoms)
@@ -106,10 +120,14 @@ class StackedWriter(QueryWriter):
         query, columns = self._made(1)
         return self._derived(query, columns, taken)
 
+    def _filter(self, site: Site) -> Expr | None:
+        """Sometimes with a subquery: a stage that has one is put in place later than others."""
+        return self.predicate(replace(site, subqueries=self.chance(2)), 1) if self.chance(3) else None
+
     def _windowed(self, source: Rel, scope: Scope) -> tuple[Query, Scope]:
         """Any select list over a source, groups included."""
         site = _site(scope)
-        select = Select((), source, (), self.predicate(site, 1) if self.chance(4) else None)
+        select = Select((), source, (), self._filter(site))
         written, columns, _ = (
             self._grouped(select, site, scope, None) if self.chance(2) else self._finish(select, site, scope, None)
         )
@@ -118,7 +136,7 @@ class StackedWriter(QueryWriter):
     def _numbered(self, source: Rel, scope: Scope) -> tuple[Query, Scope]:
         """Columns of a source beside windows over it; the order of rows is often total, so that all is determined."""
         site = _site(scope)
-        where = self.predicate(site, 1) if self.chance(4) else None
+        where = self._filter(site)
         kept = self.some(site.atoms, 1, 3)
         items = [Item(expr, self.fresh("k")) for expr, _ in kept]
         kinds = [kind for _, kind in kept]
