@@ -149,7 +149,7 @@ def _of_types(number: int, seed: int) -> Block:
 
 
 def _of_continuations(number: int, seed: int, door: Door) -> Block:
-    """Two of three blocks are stacked, with the conditions that Spark infers: so predicates come into stages in turn."""
+    """Two of three blocks are stacked, with the conditions that Spark infers: predicates come into stages in turn."""
     first = seed + SEEDS_OF_CONTINUATIONS + SEEDS_A_BLOCK * number
     name = f"continuations {number}" if door == "text" else f"continued frames {number}"
     stacked = number % 3 != 2
