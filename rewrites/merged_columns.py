@@ -113,7 +113,7 @@ def _named_in_the_shade(place: Place, select: exp.Select) -> Iterator[str]:
     """Yield columns named where a query inside has a source of that name, too: it may lack them, and ours is meant."""
     alias = place.node.alias_or_name.lower()
     for node in select.find_all(exp.Column):
-        if node.table.lower() == alias and not isinstance(node.this, exp.Star) and not _is_of(select, node, alias):
+        if node.table.lower() == alias and not _is_of(select, node, alias):
             yield node.name.lower()
 
 

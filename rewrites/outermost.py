@@ -49,7 +49,7 @@ def with_questions_outside(query: exp.Query, env: Environment) -> exp.Select | N
     none.
     """
     keys = [query.args[clause] for clause in SPREADING if query.args.get(clause)]
-    if not any(key.find(exp.Query) for key in keys if isinstance(key, exp.Expr)):
+    if not any(key.find(exp.Query) for key in keys):
         return None
     return block_around(query, take(query), env)
 

@@ -35,7 +35,7 @@ def loosen_on(join: exp.Join, could_hold: Collection[exp.Expr]) -> None:
         return
     if join.kind != "ANTI":
         kept = [_true_in_any_case(each) if each in could_hold else each.copy() for each in conditions]
-        join.set("on", exp.and_(*(each for each in kept if each is not None), exp.true(), copy=False))
+        join.set("on", exp.and_(*kept, exp.true(), copy=False))  # which passes over None
     elif any(each in could_hold and each.find(exp.Query) for each in conditions):
         what = "a subquery in ON of an anti join, in a subquery that decides, is not traced under control semantics"
         refuse(join, what, "Write the anti join as NOT EXISTS in WHERE.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_sql
+from rewrites import driver
 from rewrites.driver import BLOCK_RULES, QUERY_RULES, rewrite, select_block
-from rewrites.environment import Semantics
+from rewrites.environment import Semantics, TracedQuery
+from rewrites.options import Options
 from rewrites.rules import (
     aggregation,
     anti_joins,
@@ -172,6 +176,28 @@ def test_a_clause_that_no_rule_claims_is_refused(clause: str) -> None:
     query.set(clause, exp.true())
     with pytest.raises(LineageError, match="is not traced"):
         rewrite(query, TABLES, read)
+
+
+def test_a_rule_that_loses_a_column_is_a_bug_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "QUERY_RULES", (lambda query, _: TracedQuery(query.select("1", append=False), (), {}),))
+    with pytest.raises(LineageError, match="bug of forward_lineage"):
+        rewritten("SELECT id FROM t")
+
+
+def test_the_shape_of_a_result_is_found_where_others_will_read_it() -> None:
+    query = read("SELECT k, count(*) AS n FROM t GROUP BY k")
+    assert isinstance(query, exp.Query)
+    control = Options(Semantics.CONTROL)
+    assert rewrite(query, TABLES, read, control).shape is None
+    assert rewrite(query, TABLES, read, replace(control, to_store=True)).shape is not None
+
+
+def test_a_subquery_in_the_window_clause_decides() -> None:
+    sql = "SELECT id, sum(v) OVER w AS s FROM t WINDOW w AS (PARTITION BY (SELECT max(uid) FROM u) ORDER BY id)"
+    assert [rewritten(sql, semantics).tables for semantics in (Semantics.DATA, Semantics.CONTROL)] == [
+        ("t",),
+        ("t", "u"),
+    ]
 
 
 def test_the_order_of_the_rules() -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Sequence
 
+import pytest
+from sqlglot import exp
+
+from forward_lineage.frontend.dialect import print_sql
+from rewrites.driver import rewrite
 from rewrites.environment import Semantics
-from tests.rewrites.plain_tables import printed
+from rewrites.tables import BaseTable
+from tests.rewrites.plain_tables import PlainTables, printed, read
 from udafs.errors import LineageError
 
 T = "(SELECT *, id AS __dl_t FROM t) AS t"
@@ -77,3 +83,51 @@ def test_group_by_all_where_a_column_may_be_called_so() -> None:
 )
 def test_equal_rows_beside_a_column_called_all(sql: str, end: str) -> None:
     assert printed(sql).replace("`", "").endswith(end) or f"{end})" in printed(sql).replace("`", "")
+
+
+class TwoDatabases(PlainTables):
+    """`default.t(id, k, v)`, `other.t(id, z)`, and a table with a column of its own called `_metadata`."""
+
+    def find(self, parts: Sequence[str]) -> BaseTable | None:
+        known = {
+            "default.t": BaseTable("t", ("id", "k", "v"), "default.t", "id"),
+            "other.t": BaseTable("other.t", ("id", "z"), "other.t", "id"),
+            "m": BaseTable("m", ("id", "_metadata"), "m", "id"),
+        }
+        return known.get(".".join(parts).lower())
+
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        return ("spark_catalog", "default", *parts)[-3:]
+
+
+def of_two(sql: str) -> str:
+    query = read(sql)
+    assert isinstance(query, exp.Query)
+    return print_sql(rewrite(query, TwoDatabases(), read).tree)
+
+
+FIRST = "(SELECT *, id AS __dl_t FROM default.t) AS __t1"
+SECOND = "(SELECT *, id AS `__dl_other.t` FROM other.t) AS __t2"
+OF_TWO = {
+    "default.t.id, other.t.id": "__t1.id, __t2.id",
+    "default.t.k, other.t.z": "__t1.k, __t2.z",
+    "t.k.*": "__t1.k.*",
+    "t.z.*": "__t2.z.*",
+}
+
+
+@pytest.mark.parametrize("named", OF_TWO)
+def test_two_tables_of_one_name(named: str) -> None:
+    text = of_two(f"SELECT {named} FROM default.t, other.t")
+    assert text.startswith(f"SELECT {OF_TWO[named]}, named_struct(")
+    assert text.endswith(f"FROM {FIRST}, {SECOND}")
+
+
+def test_a_column_of_either_of_two_tables() -> None:
+    with pytest.raises(LineageError, match=r"^t\.id may be a column of default\.t or other\.t "):
+        of_two("SELECT default.t.v, t.id FROM default.t, other.t")
+
+
+def test_a_column_of_the_users_called_metadata() -> None:
+    text = of_two("SELECT _metadata.x FROM m")
+    assert text.endswith("FROM (SELECT *, id AS __dl_m FROM m) AS m")
