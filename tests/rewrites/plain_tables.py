@@ -11,7 +11,7 @@ from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.options import Options
-from rewrites.tables import BaseTable
+from rewrites.tables import BaseTable, Source
 
 
 class PlainTables:
@@ -26,7 +26,7 @@ class PlainTables:
             "lineitem": BaseTable("lineitem", ("l_quantity",), "parquet.`/x`", "_metadata.row_index"),
         }
 
-    def find(self, parts: Sequence[str]) -> BaseTable | None:
+    def find(self, parts: Sequence[str]) -> Source | None:
         return self._tables.get(parts[0].lower()) if len(parts) == 1 else None
 
     def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:

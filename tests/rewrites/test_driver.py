@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -28,7 +29,8 @@ from rewrites.rules import (
     subqueries,
     windows,
 )
-from tests.rewrites.plain_tables import TABLES, printed, read, rewritten
+from rewrites.tables import Source, StoredTable, View
+from tests.rewrites.plain_tables import TABLES, PlainTables, printed, read, rewritten
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
 BOTH = pytest.mark.parametrize("semantics", list(Semantics))
@@ -190,6 +192,21 @@ def test_the_shape_of_a_result_is_found_where_others_will_read_it() -> None:
     control = Options(Semantics.CONTROL)
     assert rewrite(query, TABLES, read, control).shape is None
     assert rewrite(query, TABLES, read, replace(control, to_store=True)).shape is not None
+
+
+class Shown(PlainTables):
+    """`shown` is a view of all columns of `kept`, a table that carries lineage."""
+
+    def find(self, parts: Sequence[str]) -> Source | None:
+        if parts[-1] == "shown":
+            return View("shown", ("k", "n", "DL"), "SELECT * FROM kept")
+        return StoredTable("kept", ("k", "n"), ("t",), "data", "", "x") if parts[-1] == "kept" else super().find(parts)
+
+
+def test_a_view_of_a_table_with_lineage_has_the_columns_of_the_users() -> None:
+    query = read("SELECT * FROM shown")
+    assert isinstance(query, exp.Query)
+    assert "AS shown(k, n, __dl_t)" in print_sql(rewrite(query, Shown(), read).tree)
 
 
 def test_a_subquery_in_the_window_clause_decides() -> None:

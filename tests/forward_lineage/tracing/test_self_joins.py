@@ -127,7 +127,7 @@ def test_a_frame_with_itself(spark: SparkSession, lineage: ForwardLineage, use: 
 
 
 def test_ctes_that_nothing_reads(spark: SparkSession, lineage: ForwardLineage) -> None:
-    """Spark compares what stands in GROUP BY with the column above, where such CTEs read what is not defined any more."""
+    """Where Spark compares GROUP BY with the column above, such CTEs read what is not defined any more."""
     with_others = f"WITH w AS ({WINDOW}), x AS (SELECT a.s FROM w AS a JOIN w AS b USING (id)) SELECT * FROM w"
     grouped = IN_SUBQUERIES["GROUP BY"]
     expected = _rows(grouped(spark.sql(with_others)))
