@@ -23,15 +23,15 @@ _COUNTS = ("count", "try_count")
 def apply(block: Block) -> None:
     """Except the hidden columns from the stars of the block."""
     for node in list(block.own_nodes()):
-        if isinstance(node, exp.Star) and not counts_rows(node):
+        if isinstance(node, exp.Star) and not counts_rows(node) and not isinstance(node.parent, exp.Dot):
             hidden = _hidden_below(node, block)
             if hidden:
                 node.set("except_", [*(node.args.get("except_") or []), *hidden])
 
 
 def star_of(item: exp.Expr) -> exp.Star | None:
-    """Return the star of an item of a select list that is one, `*` or `t.*`."""
-    star = item.this if isinstance(item, exp.Column) else item
+    """Return the star of an item of a select list that is one: `*`, `t.*`, or `t.a.b.c.*`, the fields of a struct."""
+    star = item.this if isinstance(item, exp.Column) else item.expression if isinstance(item, exp.Dot) else item
     return star if isinstance(star, exp.Star) else None
 
 
@@ -51,6 +51,8 @@ def _sources_of(item: exp.Expr, block: Block) -> list[FromItem]:
     if isinstance(item, exp.Column):
         one = block.scope.source_of_star(item)
         return [one] if one is not None else []
+    if isinstance(item, exp.Dot):
+        return []
     return [source for source in block.scope.from_items if source.in_star]
 
 
