@@ -38,6 +38,7 @@ AS_IT_IS = [
     "SELECT b.v FROM a JOIN b USING (k)",
     "SELECT b.k FROM a JOIN b ON a.k = b.k",
     "SELECT (SELECT max(b.k) AS m FROM b) AS m FROM a JOIN b USING (k)",  # another b
+    "SELECT (SELECT max(b.k) AS m FROM b JOIN c ON b.v = c.v) AS m FROM a JOIN b USING (k)",
 ]
 LEFT = [
     "SELECT b.k + 1 FROM a JOIN b USING (k)",  # Spark names the column after the expression

@@ -58,6 +58,7 @@ def test_a_range_of_literals_takes_its_share(condition: str, between: tuple[str 
         ("v = 3", 100),
         ("v = NULL", 1_000),
         ("v IN (1, 2)", 200),
+        ("v IN (1, d)", 1_000),
         ("v = 1 OR v = 2", 200),
         ("v = 1 AND d = 2", 10),
         ("v < w", 1_000),

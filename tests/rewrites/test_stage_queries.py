@@ -36,6 +36,7 @@ def test_windows_at_the_top_are_the_result_themselves() -> None:
     running = "SELECT id, sum(v) OVER (PARTITION BY k ORDER BY id) AS r FROM t"
     (result,) = parts(f"{running} ORDER BY v")
     assert (result.name, result.keys, len(result.frames)) == (None, ("t",), 1)
+    assert "named_struct('t', dl_of(" in result.sql
     stage, cut = parts(f"{running} ORDER BY v LIMIT 3")
     assert (len(stage.frames), cut.frames, cut.keys) == (1, (), (str(stage.name),))
 

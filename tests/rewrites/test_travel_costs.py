@@ -173,3 +173,12 @@ def test_what_is_known_of_rows_is_no_part_of_a_table() -> None:
     table = TABLES.find(["sales"])
     assert table is not None
     assert replace(table, statistics=None) == table
+
+
+def test_what_windows_see_is_copied_again_by_the_windows_above() -> None:
+    """A customer's rows of a month are few; a day's rows, each with those of its customer, are many."""
+    of_customers = (
+        "SELECT day, sum(amount) OVER (PARTITION BY customer) AS s FROM sales JOIN days USING (day) WHERE month = 7"
+    )
+    assert stages(of_customers) == 0
+    assert stages(f"SELECT s, sum(s) OVER (PARTITION BY day) AS z FROM ({of_customers})") == 2
