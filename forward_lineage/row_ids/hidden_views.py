@@ -93,8 +93,8 @@ def make_name(spark: SparkSession, manifest: Manifest) -> None:
 def files_by_name(spark: SparkSession, *manifests: Manifest) -> AbstractContextManager[None]:
     """Let Spark look here at files that are named one by one, as those of a table with a log.
 
-    Else each is a task; and Spark looks for the log of a stream in what it takes for one folder, `/{a.parquet,b.parquet}`,
-    does not find that, and warns with a stack trace.
+    Else each is a task. And Spark takes `/{a.parquet,b.parquet}` for a folder that a stream may have written: it looks
+    for the stream's log, does not find the folder, and warns with a stack trace.
     """
     named = [len(manifest.files) for manifest in manifests if manifest.provider.by_format]
     most = {_LISTED_HERE: str(max(named) + 1), _NO_STREAM_WROTE_THEM: "true"} if named else {}
