@@ -29,6 +29,7 @@ def session(lakes: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     drop_views(session)
 
 
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", FORMATS)
 def test_snippets(session: SparkSession, lakes_log: Path, tmp_path: Path, kind: str) -> None:
     before = lakes_log.read_text()
