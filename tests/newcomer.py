@@ -40,9 +40,13 @@ PAGES = (
     "notebooks.md",
     "openlineage.md",
     "spark-sql-shell.md",
+    "delta.md",
+    "iceberg.md",
 )
 #: Folders that Spark makes where it is started: nobody asked a command for them.
 _LEFT_BEHIND = ("spark-warehouse", "metastore_db", "derby.log", "artifacts")
+#: What pages take for granted that no package index has.
+_NEEDED = {"delta.md": "mvn", "iceberg.md": "mvn"}
 _NEXT = "---- the next block ----"
 #: What pages of docs/ that are not the first one take for granted.
 _EXTRAS = {
@@ -213,6 +217,9 @@ def main(arguments: Sequence[str]) -> int:
         build_wheel(place / "dist")
         for number, page in enumerate(wanted.pages):
             print(f"\n## {page}\n", flush=True)
+            if (needed := _NEEDED.get(page)) is not None and shutil.which(needed) is None:
+                print(f"left out: there is no {needed} on PATH")
+                continue
             newcomer = Newcomer(place / str(number), wanted.wheels and wanted.wheels.absolute())
             if page == README:
                 copy_checkout(newcomer.folder / "checkout")

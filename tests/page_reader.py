@@ -7,8 +7,8 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 - `python notebook` is a cell of a notebook, run by IPython's shell, what a `python` snippet has made at hand;
 - `python connect` needs a server of Spark Connect: `tests/connect` runs it;
 - `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead, where it may
-  also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
-  extra exists;
+  also end with the code that says it found something; `make`, `pip` and `mvn` are checked, not run: the target has a
+  rule, the extra exists, `make test-lakes` fetches the same;
 - `SparkSession.builder.getOrCreate()` in a page gives the page's session;
 - `sql views.sql`, `python pipeline.py`, `toml views.toml` or `conf spark-defaults.conf`, any language with a file of
   its kind, is written into that file;
@@ -43,6 +43,7 @@ from forward_lineage.cli.answers import FOUND
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.cli.in_this_process import invoke
 from tests.forward_lineage.pages.serving import explored
+from tests.lakes.engines import ARTIFACTS, SPARK
 from tests.markdown_pages import Block
 
 _SHELL = {">", "<", "|", "&&", ";"}
@@ -124,6 +125,9 @@ class Reader:
         if words[0] == "pip":
             _check_pip(words, where)
             return ""
+        if "mvn" in words:
+            _check_mvn(command, where)
+            return ""
         if words[0] == "forward-lineage" and not _SHELL.intersection(shlex.shlex(command, punctuation_chars=True)):
             result = self._invoke(words[1:], where)
             assert result.exit_code in (0, FOUND), f"{where}: {command}\n{result.output}"
@@ -159,9 +163,19 @@ def _check_pip(words: list[str], where: str) -> None:
     assert words[1] == "install", where
     metadata = importlib.metadata.metadata("forward_lineage")
     for word in words[2:]:
-        if word in {"-e", "--editable"}:
+        if word in {"-e", "--editable", f"pyspark=={SPARK}.*"}:
             continue
         match = re.fullmatch(rf"(?:forward_lineage|\.|{re.escape(wheel)})(?:\[(?P<extras>[\w,]+)\])?", word)
         assert match, f"{where}: {word} is not this project"
         for extra in (match["extras"] or "").split(","):
             assert not extra or extra in metadata.get_all("Provides-Extra", []), f"{where}: there is no extra {extra}"
+
+
+def _check_mvn(command: str, where: str) -> None:
+    """A shell says what the command would fetch, in a loop as well."""
+    told = subprocess.run(
+        ["bash", "-ec", f'mvn() {{ echo "$@"; }}; {command}'], capture_output=True, text=True, check=True
+    )
+    fetched = re.findall(r"-Dartifact=(\S+)", told.stdout)
+    known = {artifact for formats in ARTIFACTS.values() for each in formats.values() for artifact in each}
+    assert fetched and known.issuperset(fetched), f"{where}: tests fetch {sorted(known)}"

@@ -35,6 +35,8 @@ def title(page: Path) -> str:
 
 #: Pages of the start whose commands stand in another page, too; `make test-newcomer` types all of the start in.
 SELDOM = ("docs/start/spark-sql.md",)
+#: Pages that need the engine of a table format.
+OF_LAKES = ("docs/delta.md", "docs/iceberg.md")
 #: A command that starts a Spark of its own, beside a server that the page has, too; another page runs it every day.
 SELDOM_RUN = {"docs/sql-clients.md": "spark-sql "}
 
@@ -42,6 +44,8 @@ SELDOM_RUN = {"docs/sql-clients.md": "spark-sql "}
 def ways_to_read(page: Path) -> list[object]:
     """The page; or the page without a command every day, and with it in the long tier."""
     name = title(page)
+    if name in OF_LAKES:
+        return [pytest.param(page, None, id=name, marks=pytest.mark.skip("make test-lakes types it, with its engine"))]
     if name in SELDOM:
         return [pytest.param(page, None, id=name, marks=pytest.mark.long)]
     if name in SELDOM_RUN:

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.lakes.engines import ARTIFACTS, SPARK
 from tests.markdown_pages import blocks_of, links_of
 from tests.page_reader import Reader
+
+FETCHED = ARTIFACTS[SPARK]["iceberg"][0]
 
 
 @pytest.fixture
@@ -47,6 +50,7 @@ def test_a_fence_that_is_never_closed() -> None:
         "```sql\nselect id from range(2)\n```\n| id |\n|---|\n| 1 |\n| 0 |\n",
         "<!-- setup\nx = 3\n-->\n```python\nprint(x)\n```\n```text\n3\n```\n",
         "```bash\nmake test SF=1\npip install forward_lineage[tpch]  # the generator\necho hello \\\n  you\n```\n",
+        f"```bash\npip install . 'pyspark=={SPARK}.*'\nmvn -q dependency:copy -Dartifact={FETCHED}\n```\n",
         "<!-- setup\n(folder / 'f').write_text('x')\n-->\n```bash\ncat f\n```\n```text\nx\n```\n",
         '```json\n{"a": 1}\n```\n',
         "| not | an output |\n|---|---|\n",
@@ -69,6 +73,8 @@ def test_a_page_that_is_right(read, page: str) -> None:  # type: ignore[no-untyp
         "```bash\nmake test X=1\n```\n",
         "```bash\npip install forward_lineage[moon]\n```\n",
         "```bash\npip install something-else\n```\n",
+        "```bash\npip install 'pyspark==2.4.*'\n```\n",
+        "```bash\nmvn -q dependency:copy -Dartifact=a:b:1\n```\n",
         "```bash\nfalse\n```\n",
         "```json\n{\n```\n",
         "```cobol\nMOVE A TO B\n```\n",

@@ -33,6 +33,7 @@ from udafs.requests import ask
 
 _ROW_ID = "__dl_id"
 _LISTED_HERE = "spark.sql.sources.parallelPartitionDiscovery.threshold"  # how many places, at most
+_NO_STREAM_WROTE_THEM = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
 
 
 def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> None:
@@ -89,9 +90,14 @@ def make_name(spark: SparkSession, manifest: Manifest) -> None:
         ask(spark, "make view", name=quoted(manifest.name), query=_rows_by_kernel(manifest), text=manifest.view)
 
 
-def files_by_name(spark: SparkSession, manifest: Manifest) -> AbstractContextManager[None]:
-    """Let Spark look here at files that are named one by one, as those of a table with a log: else each is a task."""
-    most = {_LISTED_HERE: str(len(manifest.files) + 1)} if manifest.provider.by_format else {}
+def files_by_name(spark: SparkSession, *manifests: Manifest) -> AbstractContextManager[None]:
+    """Let Spark look here at files that are named one by one, as those of a table with a log.
+
+    Else each is a task. And Spark takes `/{a.parquet,b.parquet}` for a folder that a stream may have written: it looks
+    for the stream's log, does not find the folder, and warns with a stack trace.
+    """
+    named = [len(manifest.files) for manifest in manifests if manifest.provider.by_format]
+    most = {_LISTED_HERE: str(max(named) + 1), _NO_STREAM_WROTE_THEM: "true"} if named else {}
     return configured(spark, most)
 
 

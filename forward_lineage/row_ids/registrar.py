@@ -123,14 +123,14 @@ class Registrar:
             is_time: which of these.
 
         Raises:
-            BadArgumentError: there is none.
+            BadArgumentError, ChangedError: there is none.
             NameTakenError: something else has the name.
             LineageError: it cannot be read, see `provider.from_log`.
 
         """
         named = manifest.identity
         table = table_of(manifest) if named is None else current(self.spark, named, manifest.name)
-        version = version_of(self.spark, table, value, is_time=is_time)
+        version = version_of(self.spark, manifest.name, table, value, is_time=is_time)
         name = name_of_version(manifest.name, version)
         known = self.registrations.latest(name)
         if known is not None and known.is_past and known.key[:2] == manifest.key[:2]:

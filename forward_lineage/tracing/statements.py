@@ -50,7 +50,14 @@ from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.granules import Granules
 from rewrites.options import Options
 from rewrites.tables import BaseTable
-from udafs.errors import BadArgumentError, LineageError, NotRegisteredError, NotTracedError, WrongSqlError
+from udafs.errors import (
+    BadArgumentError,
+    ChangedError,
+    LineageError,
+    NotRegisteredError,
+    NotTracedError,
+    WrongSqlError,
+)
 from udafs.requests import analysed_again, keep_analysed, resolved_once, surroundings
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
@@ -217,7 +224,7 @@ class Statements:
             return None  # it is refused where it stands
         try:
             return self._tables.past(source.name, reading.value, is_time=reading.is_time)
-        except BadArgumentError as error:
+        except (BadArgumentError, ChangedError, NotTracedError) as error:
             raise error.said_at(reading.at) from None
 
     def _read(self, sql: str, args: Arguments, unless_query: LineageError | None, target: Target | None) -> Statement:

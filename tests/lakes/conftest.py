@@ -15,12 +15,24 @@ from tests.shared_state import drop_views
 
 
 @pytest.fixture(scope="session")
-def lakes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def lakes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session has its tables and its log."""
+    return tmp_path_factory.mktemp("lakes")
+
+
+@pytest.fixture
+def lakes_log(lakes_folder: Path) -> Path:
+    """Spark's log, with warnings."""
+    return lakes_folder / "spark.log"
+
+
+@pytest.fixture(scope="session")
+def lakes(lakes_folder: Path) -> Iterator[SparkSession]:
     """The session of a process that has no other."""
     if os.environ.get(ASKED) != "1":
         pytest.skip("make test-lakes runs it, with the engines of Delta and Iceberg")
     try:
-        spark = lake_session(tmp_path_factory.mktemp("lakes"), *FORMATS)
+        spark = lake_session(lakes_folder, *FORMATS)
     except NoEngineError as error:
         pytest.skip(str(error))
     spark.sql(f"CREATE NAMESPACE {CATALOG}.db")

@@ -1,6 +1,6 @@
 """The engines of Delta and Iceberg for the Spark that is installed: their jars, and what a session needs of settings.
 
-`make test-lakes` has an environment of its own, with `SPARK`: what newer patches of Spark moved, an engine may miss.
+`make test-lakes` has an environment of its own, with `SPARK`: engines are made for one version of it each.
 Maven fetches the jars (`mvn dependency:copy`), once: they are kept in the folder of what can be had again, beside the
 kernel's (`udafs.build.cache_folder`). Where there is no Maven, or it reaches no repository, tests say so and skip.
 """
@@ -19,8 +19,8 @@ from forward_lineage.spark.local import local_session
 from udafs.build import cache_folder, spark_version
 
 FORMATS = ("delta", "iceberg")
-SPARK = "4.1.1"
-"""The version of `make test-lakes`: under 4.1.4, ALTER TABLE of Delta 4.2.0 ends in a NoClassDefFoundError."""
+SPARK = "4.1"
+"""The version of `make test-lakes`, its newest patch. (Delta 4.2.0 cannot change columns under 4.1.4.)"""
 #: Spark → format → Maven's names of what it needs.
 ARTIFACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "4.0": {
@@ -29,17 +29,19 @@ ARTIFACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "4.1": {
         "delta": (
-            "io.delta:delta-spark_4.1_2.13:4.2.0",
-            "io.delta:delta-storage:4.2.0",
-            "io.delta:delta-kernel-api:4.2.0",
-            "io.delta:delta-kernel-defaults:4.2.0",
-            "io.delta:delta-kernel-unitycatalog:4.2.0",
+            "io.delta:delta-spark_4.1_2.13:4.4.0",
+            "io.delta:delta-storage:4.4.0",
+            "io.delta:delta-kernel-api:4.4.0",
+            "io.delta:delta-kernel-defaults:4.4.0",
+            "io.delta:delta-kernel-unitycatalog:4.4.0",
         ),
         "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
     },
 }
 ASKED = "FORWARD_LINEAGE_LAKES"
 """The variable that `make test-lakes` sets: no other run of tests fetches jars, or starts these engines."""
+SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
+"""The database of Iceberg's JDBC catalog."""
 CATALOG = "ice"
 """The catalog of Iceberg's tables; Delta's are in Spark's own."""
 _PATIENCE = 300  # seconds for a jar
@@ -63,10 +65,16 @@ def jars(kind: str) -> list[Path]:
     spark = ".".join(spark_version().split(".")[:2])
     if spark not in ARTIFACTS:
         raise NoEngineError(f"no {kind} engine is known for Spark {spark}, but for {' and '.join(ARTIFACTS)}")
-    return [_fetched(artifact) for artifact in ARTIFACTS[spark][kind]]
+    return [fetched(artifact) for artifact in ARTIFACTS[spark][kind]]
 
 
-def _fetched(artifact: str) -> Path:
+def fetched(artifact: str) -> Path:
+    """Return a jar, which Maven fetches first where it is not there.
+
+    Raises:
+        NoEngineError: there is no Maven, or it does not find it.
+
+    """
     _, name, version = artifact.split(":")
     place = cache_folder() / "lake-jars" / f"{name}-{version}.jar"
     if place.exists():
@@ -99,8 +107,9 @@ def lake_session(root: Path, *kinds: str) -> SparkSession:
         NoEngineError: see `jars`.
 
     """
+    needed = [jar for kind in kinds for jar in jars(kind)] + ([fetched(SQLITE)] if "iceberg" in kinds else [])
     settings = {
-        "spark.jars": ",".join(str(jar) for kind in kinds for jar in jars(kind)),
+        "spark.jars": ",".join(map(str, needed)),
         "spark.sql.extensions": ",".join(_EXTENSIONS[kind] for kind in kinds),
         "spark.sql.warehouse.dir": str(root / "warehouse"),
         "spark.sql.shuffle.partitions": "2",

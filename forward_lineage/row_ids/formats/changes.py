@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest
 from forward_lineage.row_ids.written_sql import Part
 from forward_lineage.spark.errors import spark_errors
@@ -50,7 +51,7 @@ def changed_rows(spark: SparkSession, then: tuple[Manifest, Path], now: tuple[Ma
     both = f"({came}) AS a LEFT JOIN ({went}) AS b ON a.{_ID} = b.{_ID}"
     written = f"SELECT a.{_ID}, {kind} AS change FROM {both} WHERE b.n IS NULL OR a.n != b.n"
     gone = f"SELECT {_ID}, '{GONE}' AS change FROM ({went}) AS b LEFT ANTI JOIN ({came}) AS a USING ({_ID})"
-    with spark_errors():
+    with spark_errors(), files_by_name(spark, then[0], now[0]):
         return spark.sql(f"{written} UNION ALL {gone}")
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
@@ -17,56 +18,128 @@ from forward_lineage.row_ids.formats.versions import Table
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import split_name, string_literal
-from udafs.errors import BadArgumentError, NotTracedError
+from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
 _COMMIT_INFO = '{"commitInfo"'
+_LISTED = 3  # versions that a message names, the newest first
 
 
-def version_of(spark: SparkSession, table: Table, value: str, *, is_time: bool) -> int:
+@dataclass(frozen=True)
+class _Past:
+    """The versions of a table, asked for in a session.
+
+    Attributes:
+        spark: the session, whose time zone times are in.
+        name: what messages call the table.
+        table: whose log says which there are.
+
+    """
+
+    spark: SparkSession
+    name: str
+    table: Table
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether versions count from 0; those of Iceberg are numbers of snapshots, in no order."""
+        return self.table.provider is Provider.DELTA
+
+    def numbered(self, value: str) -> int:
+        """Return a version that its number names."""
+        number = int(value)
+        known = set(delta.commits(self.table.place)) if self.is_delta else {each for _, each in self.all()}
+        if number not in known:
+            what = "version" if self.is_delta else "snapshot"
+            raise ChangedError(f"{self.name} has no {what} {value}; {self._newest()}", instead=self._write_newest())
+        return number
+
+    def tagged(self, value: str) -> int:
+        """Return a version that has a name."""
+        refs = {} if self.is_delta else iceberg.metadata_of(self.table.place).get("refs", {})
+        if value not in refs:
+            tags = ", ".join(sorted(name for name, ref in refs.items() if ref["type"] == "tag"))
+            what = "versions have numbers in Delta" if self.is_delta else f"its tags: {tags or 'none'}"
+            said = f"{self.name} has no version called {value} ({what}); {self._newest()}"
+            raise BadArgumentError(said, instead=self._write_newest())
+        if refs[value]["type"] != "tag":
+            number = refs[value]["snapshot-id"]
+            raise NotTracedError(
+                f"{value} is a branch, which has other versions later",
+                instead=f"Write the number of a snapshot in it: VERSION AS OF {number} is its newest.",
+            )
+        return int(refs[value]["snapshot-id"])
+
+    def at(self, value: str) -> int:
+        """Return the version that was the current one at a time."""
+        with spark_errors(instead="Correct the time."):
+            asked = self.spark.sql(f"SELECT unix_millis(try_cast({string_literal(value)} AS TIMESTAMP))").collect()[0][
+                0
+            ]
+        if asked is None:
+            raise BadArgumentError(f"{value} is no time", instead="Write it as in '2025-01-31 08:00:00'.")
+        times = _commit_times(self.table) if self.is_delta else _snapshot_times(self.table)
+        known = [(time, version) for time, version in times if time <= asked]
+        if known and not (self.is_delta and asked > times[-1][0]):
+            return known[-1][1]
+        if not times:
+            raise BadArgumentError(f"{self.name} has no version yet", instead="Write rows into it first.")
+        (first, last) = self._written([times[0][0], times[-1][0]])
+        if not known:
+            raise BadArgumentError(
+                f"{self.name} had no version at {value}: the oldest in its log is {times[0][1]}, of {first}",
+                instead=f"Write TIMESTAMP AS OF '{first}', or a later time.",
+            )
+        raise BadArgumentError(
+            f"{value} is after the last version of {self.name}, which is {times[-1][1]}, of {last}; Delta refuses that",
+            instead=f"Write TIMESTAMP AS OF '{last}', or read the table as it is.",
+        )
+
+    def all(self) -> list[tuple[int, int]]:
+        """Return all versions in order, each behind its time in milliseconds."""
+        if self.is_delta:
+            return _commit_times(self.table)
+        snapshots = iceberg.metadata_of(self.table.place).get("snapshots", ())
+        return sorted((int(each["timestamp-ms"]), int(each["snapshot-id"])) for each in snapshots)
+
+    def _newest(self) -> str:
+        found = self.all()[: -_LISTED - 1 : -1]
+        times = self._written([time for time, _ in found])
+        listed = ", ".join(f"{version} ({time})" for (_, version), time in zip(found, times, strict=True))
+        return f"the newest: {listed or 'none'}"
+
+    def _write_newest(self) -> str:
+        found = self.all()
+        return f"Write one that is there: VERSION AS OF {found[-1][1]}." if found else "Write rows into it first."
+
+    def _written(self, milliseconds: Sequence[int]) -> list[str]:
+        """Times as literals of the session's SQL mean them."""
+        if not milliseconds:
+            return []
+        columns = ", ".join(f"CAST(timestamp_millis({each}L) AS STRING)" for each in milliseconds)
+        with spark_errors():
+            return list(self.spark.sql(f"SELECT {columns}").collect()[0])
+
+
+def version_of(spark: SparkSession, name: str, table: Table, value: str, *, is_time: bool) -> int:
     """Return the version that a literal of VERSION AS OF or TIMESTAMP AS OF means.
 
     Args:
         spark: the session, whose time zone times are in.
+        name: what messages call the table.
         table: whose log says it.
         value: the literal.
         is_time: whether it is a time.
 
     Raises:
+        ChangedError: there is no such number, or not any more.
         BadArgumentError: it means none.
         NotTracedError: it is a branch.
 
     """
+    past = _Past(spark, name, table)
     if is_time:
-        return _at(spark, table, value)
-    if value.isdecimal():
-        return int(value)
-    refs = {} if table.provider is Provider.DELTA else iceberg.metadata_of(table.place).get("refs", {})
-    if value not in refs:
-        raise BadArgumentError(f"there is no version {value}", instead="Give its number, or the name of a tag.")
-    if refs[value]["type"] != "tag":
-        raise NotTracedError(
-            f"{value} is a branch, which has other versions later", instead="Give the number of a snapshot in it."
-        )
-    return int(refs[value]["snapshot-id"])
-
-
-def _at(spark: SparkSession, table: Table, value: str) -> int:
-    with spark_errors(instead="Correct the time."):
-        asked = spark.sql(f"SELECT unix_millis(CAST({string_literal(value)} AS TIMESTAMP))").collect()[0][0]
-    if asked is None:
-        raise BadArgumentError(f"{value} is no time", instead="Write it as in '2025-01-31 08:00:00'.")
-    is_delta = table.provider is Provider.DELTA
-    times = _commit_times(table) if is_delta else _snapshot_times(table)
-    known = [(time, version) for time, version in times if time <= asked]
-    if not known:
-        first = _written(times[0][0]) if times else "any"
-        raise BadArgumentError(f"the table had no version at {value}: its log begins at {first}", instead="Ask later.")
-    if is_delta and asked > times[-1][0]:
-        raise BadArgumentError(
-            f"{value} is after the last version, of {_written(times[-1][0])}, which Delta refuses",
-            instead="Ask for that, or read the table as it is.",
-        )
-    return known[-1][1]
+        return past.at(value)
+    return past.numbered(value) if value.isdecimal() else past.tagged(value)
 
 
 def _commit_times(table: Table) -> list[tuple[int, int]]:
@@ -85,10 +158,6 @@ def _commit_times(table: Table) -> list[tuple[int, int]]:
 def _snapshot_times(table: Table) -> list[tuple[int, int]]:
     log = iceberg.metadata_of(table.place).get("snapshot-log", ())
     return [(int(each["timestamp-ms"]), int(each["snapshot-id"])) for each in log]
-
-
-def _written(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def name_of_version(name: str, version: int) -> str:

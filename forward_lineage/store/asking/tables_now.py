@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
 from forward_lineage.row_ids.data_files import stat_files
+from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.asking.pipeline import BlockedError
@@ -78,10 +79,9 @@ class TablesNow:
         return self._rows(manifest)
 
     def _rows(self, manifest: Manifest) -> IdentifiedRows:
-        base = self._tables.base_table(manifest)
-        return IdentifiedRows.of_relation(
-            self._tables.spark, base.identified or base.relation, base.row_id, base.columns
-        )
+        spark, base = self._tables.spark, self._tables.base_table(manifest)
+        with files_by_name(spark, manifest):
+            return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
 
     def pick(self, result: str, edge: TracedTable, ids: LineageSet) -> DataFrame:
         """Return the rows that ids in a saved result mean.
@@ -169,7 +169,8 @@ class TablesNow:
         if not self.files_are_there(edge, then):
             return None
         spark, base = self._tables.spark, self._tables.registrations.base_table(then)
-        return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
+        with files_by_name(spark, then):
+            return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
 
     def files_are_there(self, edge: TracedTable, then: Manifest) -> bool:
         """Tell whether the files of a version of a table are all where they were, and none is beside them."""

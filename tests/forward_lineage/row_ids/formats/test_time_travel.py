@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from forward_lineage import ForwardLineage
+from forward_lineage.spark.settings import configured
 from tests.forward_lineage.row_ids.formats.delta_tables import DeltaTable
 from tests.forward_lineage.row_ids.formats.iceberg_tables import IcebergTable
 from udafs.errors import BadArgumentError, ChangedError, LineageError, NameTakenError, NotTracedError, WrongSqlError
@@ -101,17 +103,34 @@ class TestDelta:
         assert ids(t, f"SELECT v FROM t TIMESTAMP AS OF '{at(20)}'", "t_as_of_2") == THEN
         assert ids(t, f"SELECT v FROM t FOR SYSTEM_TIME AS OF '{at(29)}'", "t_as_of_2") == THEN
         assert ids(t, f"SELECT v FROM t TIMESTAMP AS OF '{at(30)}'", "t_as_of_3") == NOW
-        for sql, said in [(at(-1), "had no version at"), (at(31), "is after the last version"), ("soon", "time")]:
+        wrong = [
+            (at(-1), "had no version at", f"TIMESTAMP AS OF '{at(0)}'"),
+            (at(31), "is after the last version of t, which is 3", f"TIMESTAMP AS OF '{at(30)}'"),
+            ("soon", "soon is no time", "2025-01-31 08:00:00"),
+        ]
+        for sql, said, write in wrong:
             with pytest.raises(LineageError, match=said) as raised:
                 t.sql(f"SELECT v\nFROM t TIMESTAMP AS OF '{sql}'")
-            assert raised.value.instead
+            assert write in raised.value.instead
+
+    def test_times_in_messages_are_those_of_the_session(self, t: ForwardLineage, table: DeltaTable) -> None:
+        os.utime(Path(table.folder) / "_delta_log" / f"{3:020}.json", (4_000_000_000,) * 2)
+        with configured(t.spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
+            with pytest.raises(BadArgumentError) as raised:
+                t.sql("SELECT v FROM t TIMESTAMP AS OF '2222-01-01'")
+            assert "'2096-10-02 16:06:40'" in raised.value.instead
+            assert ids(t, "SELECT v FROM t TIMESTAMP AS OF '2096-10-02 16:06:40'", "t_as_of_3") == NOW
 
     def test_what_is_wrong_says_where(self, t: ForwardLineage) -> None:
-        with pytest.raises(BadArgumentError, match="there is no version nope") as raised:
+        with pytest.raises(BadArgumentError, match="no version called nope") as raised:
             t.sql("SELECT v\nFROM t VERSION AS OF 'nope'")
         assert (raised.value.at.line, raised.value.at.column) == (2, 6)
-        with pytest.raises(LineageError, match="99"):
-            t.sql("SELECT v FROM t VERSION AS OF 99")
+        with pytest.raises(ChangedError) as changed:
+            t.sql("SELECT v\nFROM t VERSION AS OF 99")
+        newest = r"t has no version 99; the newest: 3 \([\d .:-]+\), 2 \([\d .:-]+\), 1 \([\d .:-]+\)"
+        assert re.fullmatch(newest, changed.value.what)
+        assert (changed.value.at.line, changed.value.at.column) == (2, 6)
+        assert changed.value.instead == "Write one that is there: VERSION AS OF 3."
 
     def test_files_that_vacuum_took_away(self, t: ForwardLineage, table: DeltaTable) -> None:
         first = sorted(Path(table.folder).glob("*.parquet"))
@@ -153,5 +172,10 @@ def test_iceberg_by_snapshot_and_with_the_columns_of_then(lineage: ForwardLineag
     lineage.register("t", path=made.folder)
     assert ids(lineage, "SELECT * FROM t VERSION AS OF 1002", "t_as_of_1002") == THEN
     assert ids(lineage, "SELECT * FROM t", "t") == NOW
-    with pytest.raises(ChangedError, match="no snapshot 7"):
+    with pytest.raises(
+        ChangedError, match=r"t has no snapshot 7; the newest: 1003 \(.*\), 1002 \(.*\), 1001 \("
+    ) as raised:
         lineage.sql("SELECT v FROM t VERSION AS OF 7")
+    assert raised.value.instead == "Write one that is there: VERSION AS OF 1003."
+    with pytest.raises(BadArgumentError, match="its tags: none"):
+        lineage.sql("SELECT v FROM t VERSION AS OF 'nope'")
