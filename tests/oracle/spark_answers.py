@@ -72,6 +72,17 @@ def without_rule(spark: SparkSession, rule: str) -> Iterator[None]:
         spark.conf.set(EXCLUDED_RULES, before)
 
 
+@contextmanager
+def with_rule(spark: SparkSession, rule: str) -> Iterator[None]:
+    """The session with a rule that it leaves out."""
+    before = spark.conf.get(EXCLUDED_RULES, "")
+    spark.conf.set(EXCLUDED_RULES, ",".join(each for each in before.split(",") if each != rule))
+    try:
+        yield
+    finally:
+        spark.conf.set(EXCLUDED_RULES, before)
+
+
 def create_tables(
     spark: SparkSession,
     statement: Node,
