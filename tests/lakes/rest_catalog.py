@@ -1,8 +1,7 @@
-"""Iceberg's own REST catalog, as its project publishes it for tests: one program, which has a database of its own."""
+"""Iceberg's own REST catalog, as its project publishes it for tests, on the loopback interface alone."""
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import time
@@ -14,6 +13,7 @@ from forward_lineage.spark.java import find_java
 from tests.lakes.engines import NoEngineError, fetched
 
 SERVER = "org.apache.iceberg:iceberg-open-api:1.10.0"
+_PROGRAM = Path(__file__).with_name("RestCatalog.java")
 _STARTS_WITHIN = 120  # seconds
 
 
@@ -29,15 +29,11 @@ def rest_catalog(folder: Path) -> Iterator[str]:
 
     """
     jar, port = fetched(SERVER), _free_port()
-    settings = {
-        "CATALOG_WAREHOUSE": str(folder / "warehouse"),
-        "CATALOG_URI": f"jdbc:sqlite:{folder / 'catalog.db'}",
-        "CATALOG_REST_PORT": str(port),
-    }
     folder.mkdir(parents=True, exist_ok=True)
+    program = [str(find_java()), "-Xmx256m", "-cp", str(jar), str(_PROGRAM)]
+    settings = [str(port), f"jdbc:sqlite:{folder / 'catalog.db'}", str(folder / "warehouse")]
     with (folder / "server.log").open("w") as log:
-        command = [str(find_java()), "-Xmx256m", "-jar", str(jar)]
-        server = subprocess.Popen(command, cwd=folder, env={**os.environ, **settings}, stdout=log, stderr=log)
+        server = subprocess.Popen([*program, *settings], cwd=folder, stdout=log, stderr=log)
         try:
             _wait_for(server, port)
             yield f"http://127.0.0.1:{port}"
