@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from tests.oracle.algebra import Database, Node, Table
 from tests.oracle.printing import rows_of
-from tests.spark_settings import INTERPRETED, configure
+from tests.spark_settings import INTERPRETED, configure, configured
 from tests.spark_switches import CACHED_TABLES, EXCLUDED_RULES
 from udafs.lineage_set import LineageSet
 
@@ -61,26 +61,18 @@ def fast_for_tiny_data(spark: SparkSession) -> Iterator[SparkSession]:
     yield session
 
 
-@contextmanager
-def without_rule(spark: SparkSession, rule: str) -> Iterator[None]:
+def without_rule(spark: SparkSession, rule: str) -> AbstractContextManager[None]:
     """The session with one more rule of Spark's optimizer left out."""
-    before = spark.conf.get(EXCLUDED_RULES, "")
-    spark.conf.set(EXCLUDED_RULES, f"{before},{rule}" if before else rule)
-    try:
-        yield
-    finally:
-        spark.conf.set(EXCLUDED_RULES, before)
+    return configured(spark, {EXCLUDED_RULES: ",".join([*_left_out(spark), rule])})
 
 
-@contextmanager
-def with_rule(spark: SparkSession, rule: str) -> Iterator[None]:
+def with_rule(spark: SparkSession, rule: str) -> AbstractContextManager[None]:
     """The session with a rule that it leaves out."""
-    before = spark.conf.get(EXCLUDED_RULES, "")
-    spark.conf.set(EXCLUDED_RULES, ",".join(each for each in before.split(",") if each != rule))
-    try:
-        yield
-    finally:
-        spark.conf.set(EXCLUDED_RULES, before)
+    return configured(spark, {EXCLUDED_RULES: ",".join(each for each in _left_out(spark) if each != rule)})
+
+
+def _left_out(spark: SparkSession) -> list[str]:
+    return [each for each in spark.conf.get(EXCLUDED_RULES, "").split(",") if each]
 
 
 def create_tables(

@@ -72,9 +72,8 @@ class _Past:
     def at(self, value: str) -> int:
         """Return the version that was the current one at a time."""
         with spark_errors(instead="Correct the time."):
-            asked = self.spark.sql(f"SELECT unix_millis(try_cast({string_literal(value)} AS TIMESTAMP))").collect()[0][
-                0
-            ]
+            time = f"unix_millis(try_cast({string_literal(value)} AS TIMESTAMP))"
+            asked = self.spark.sql(f"SELECT {time}").collect()[0][0]
         if asked is None:
             raise BadArgumentError(f"{value} is no time", instead="Write it as in '2025-01-31 08:00:00'.")
         times = _commit_times(self.table) if self.is_delta else _snapshot_times(self.table)
