@@ -97,10 +97,11 @@ class Looking:
         ids = LineageSet(listed_ids(shown, table.name))
         way = next((each for each in found if each.ids), found[0])
         try:
-            opened = rows_by_id(self._questions.rows_of(saved, way, ids))
+            rows, notes = self._questions.rows_of(saved, way, ids)
+            opened = rows_by_id(rows)
         except LineageError as error:
             return Opened(note=f"Its rows cannot be shown: {error}")
-        return replace(opened, are_values=bool(table.granules))
+        return replace(opened, are_values=bool(table.granules), note="; ".join(notes))
 
 
 def _origin(table: TracedTable, reached: list[Reached] | str, row: int, most: int) -> Origin:

@@ -242,6 +242,9 @@ class ResultCalls:
     ) -> DataFrame:
         """Return the base rows that rows of a saved result, or cells of a saved array, were made of.
 
+        After a change of the table you see old rows if the table keeps them, else present rows. A `UserWarning` says
+        which.
+
         Args:
             result: its name.
             where: a condition over its columns that chooses the rows; all of them when neither is given. An array has

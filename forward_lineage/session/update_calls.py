@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import astuple
 from functools import partial
@@ -16,6 +15,7 @@ from forward_lineage.session.stopping import Stopped
 from forward_lineage.spark.interrupts import interruptible
 from forward_lineage.store.updating.updating import Step, Updater, Way
 from udafs.errors import ChangedError
+from udafs.user_warnings import warn_user
 
 _SCHEMA = "result STRING, way STRING, why STRING, version BIGINT"
 
@@ -78,7 +78,7 @@ class UpdateCalls:
                 raise ChangedError(f"{step.result} cannot be brought up to date: {step.why}", instead="")
         if left:
             said = "; ".join(f"{step.result}: {step.why}" for step in left)
-            warnings.warn(f"update leaves results as they were: {said}", stacklevel=3)
+            warn_user(f"update leaves results as they were: {said}")
         return as_answer(self.spark.createDataFrame([astuple(step) for step in steps], _SCHEMA))
 
     def updates(self, name: str | None = None, *, full: bool = False, plan: bool = False) -> Iterator[Step]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from forward_lineage.views.linked import LinkedViews
 from forward_lineage.workloads.saving import Foreseen
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
+from udafs.user_warnings import warn_user
 
 if TYPE_CHECKING:  # Bokeh is an extra
     from forward_lineage.pages.server import Page
@@ -138,7 +138,7 @@ class ViewCalls:
             self._parts.saver.save(joined.sql, Wish(joined.name), Foreseen((), None, None), lambda tables: None)
             self._parts.result_tables.bring_up_to_date()
         rows = f"the views join {' and '.join(joined.tables)}, so the join is saved as {joined.name}"
-        warnings.warn(f"{rows}. Its rows are the base rows of the page.", stacklevel=3)
+        warn_user(f"{rows}. Its rows are the base rows of the page.")
         return over
 
     def _check_in_own_words(self, asked: AskedPage, joined: Joined) -> None:

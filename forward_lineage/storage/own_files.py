@@ -10,10 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import warnings
 from pathlib import Path
 
 from udafs.errors import DamagedError
+from udafs.user_warnings import warn_user
 
 #: Of a file that is read whole, in bytes: a manifest of three million files.
 LARGEST = 1 << 30
@@ -102,7 +102,6 @@ def warn_of_strangers(home: Path) -> None:
         except OSError:
             continue
         if mode & stat.S_IWOTH:
-            warnings.warn(
-                f"everybody on this machine may write {folder}, and so decide what answers say: chmod o-w {folder}",
-                stacklevel=3,
+            warn_user(
+                f"everybody on this machine may write {folder}, and so decide what answers say: chmod o-w {folder}"
             )

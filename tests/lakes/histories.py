@@ -8,6 +8,7 @@ no other key may get it.
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -349,10 +350,22 @@ class Judge:
             ids = {self.saved.ids[key] for key, (row, _) in self.saved.rows.items() if row["g"] == group}
             found = self.lineage.backward_ids(self.result, f"g = {group}")
             assert set(found) == ids, f"backward of group {group}"
-            if ids <= set(now.ids.values()):
-                keys = sorted(key for key, row_id in now.ids.items() if row_id in ids)
-                rows = self.lineage.backward(self.result, table=name, where=f"g = {group}").select("k").collect()
-                assert sorted(row.k for row in rows) == keys, f"rows of backward of group {group}"
+            self._check_rows(group, self.saved, moved_on=self.saved is not now)
+
+    def _check_rows(self, group: int, saved: Seen, *, moved_on: bool) -> None:
+        """`backward` reads rows as they were when the result was saved: no step takes old files away."""
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            found = self.lineage.backward(self.result, table=self.history.name, where=f"g = {group}")
+        notes = [str(each.message) for each in said if each.category is UserWarning]
+        assert bool(notes) == moved_on, f"warnings of backward: {notes}"
+        columns = saved.columns
+        assert found.columns == ["row_id", *columns], "columns of backward"
+        rows = {row.row_id: tuple(row[each] for each in columns) for row in found.collect()}
+        there = {saved.ids[key]: row for key, (row, _) in saved.rows.items() if row["g"] == group}
+        assert rows == {row_id: tuple(row[each] for each in columns) for row_id, row in there.items()}, (
+            "rows of backward"
+        )
 
 
 class DifferenceError(Exception):

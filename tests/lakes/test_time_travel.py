@@ -88,6 +88,32 @@ def test_backward_gives_rows_of_then_until_they_are_taken_away(table: Travelled)
             ask()
 
 
+def test_backward_of_a_result_that_is_behind(table: Travelled) -> None:
+    lineage, then = table.lineage, r"has changed since total was saved: you see its rows of version \d+$"
+    lineage.refresh(table.name)
+    lineage.save(f"SELECT count(*) AS n, max(v) AS v FROM {table.name}", "total")
+    assert _rows_behind(lineage) == [(1, "x", None), (3, "c", 7)]
+    table.sql(f"UPDATE {table.name} SET v = 'y', w = 8 WHERE k = 1")
+    with pytest.warns(UserWarning, match=then):
+        assert _rows_behind(lineage) == [(1, "x", None), (3, "c", 7)], "nobody has registered the change"
+    lineage.refresh(table.name)
+    with pytest.warns(UserWarning, match=then):
+        assert _rows_behind(lineage) == [(1, "x", None), (3, "c", 7)]
+    _take_away(table)
+    lineage.refresh(table.name)
+    with pytest.warns(UserWarning, match="you see its rows as they are now$"):
+        assert _rows_behind(lineage) == [(1, "y", 8), (3, "c", 7)], "their ids say which rows they are"
+    table.sql(f"DELETE FROM {table.name} WHERE k = 3")
+    _take_away(table)
+    lineage.refresh(table.name)
+    with pytest.raises(ChangedError, match="1 of the 2 rows"):
+        lineage.backward("total")
+
+
+def _rows_behind(lineage: ForwardLineage) -> list[tuple[object, ...]]:
+    return [tuple(row)[1:] for row in lineage.backward("total").collect()]
+
+
 @pytest.mark.parametrize("clause", ["VERSION AS OF 999", "VERSION AS OF 'nope'", "TIMESTAMP AS OF '1999-01-01'"])
 def test_what_there_is_not(table: Travelled, clause: str) -> None:
     with pytest.raises(LineageError) as raised:

@@ -70,9 +70,9 @@ def check_version(manifest: Manifest, table: Table) -> None:
         )
     version, log = _current(manifest, table.place)
     if version != source["version"]:
+        was = source["version"] if manifest.provider is Provider.DELTA else Path(source["log"]).name
         raise ChangedError(
-            f"table {manifest.name} has changed: version {version} of it is there, and version {source['version']} was "
-            "registered",
+            f"table {manifest.name} has changed: version {version} of it is there, and version {was} was registered",
             instead=f'Call lineage.refresh("{manifest.name}").',
         )
     if digest_of(log) != source["log_digest"]:

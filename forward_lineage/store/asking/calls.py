@@ -18,6 +18,7 @@ from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.names import joined
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.asking.ancestors import Edge, all_rows, mean_the_same
+from forward_lineage.store.asking.base_rows import may_differ, rows_read
 from forward_lineage.store.asking.pipeline import Seeds, ends_in_values
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.asking.rows import Asked, IdentifiedRows
@@ -28,6 +29,7 @@ from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.tracing.chosen_rows import Chosen
 from udafs.errors import BadArgumentError, ChangedError, LineageError, Position
 from udafs.lineage_set import LineageSet
+from udafs.user_warnings import warn_user
 
 Around = Callable[[], frozenset[str]]
 """Gives the conditions that a statement demands of the rows that a function gives."""
@@ -158,7 +160,7 @@ class LineageCalls:
         if found.is_result:
             return self._questions.result_rows.of(self._library.get(found.name, found.newest))
         owner, edge = found.oldest
-        return self._questions.tables_now.having(owner.name, edge, found.ids)
+        return rows_read(self._questions.tables_now, owner.name, edge, found.ids).rows
 
     def _present(self, found: _Found) -> Manifest:
         """The registration of a table that has these rows, under these ids, now.
@@ -169,7 +171,10 @@ class LineageCalls:
         """
         if not found.is_result:
             owner, edge = found.oldest
-            return self._questions.tables_now.registration(owner.name, edge, found.ids)
+            table = self._questions.tables_now.registration(owner.name, edge, found.ids)
+            if note := may_differ(owner.name, edge, table):
+                warn_user(note)
+            return table
         then, now = self._library.get(found.name, found.newest), self._library.get(found.name)
         manifest = self._tables.registered(found.name)
         if then.keeps_numbers_of != now.keeps_numbers_of:

@@ -22,6 +22,7 @@ from forward_lineage.store.asking.ancestors import (
     refuse_both,
     steps_of,
 )
+from forward_lineage.store.asking.base_rows import picked
 from forward_lineage.store.asking.leaks import Leak
 from forward_lineage.store.asking.pipeline import (
     BlockedError,
@@ -44,6 +45,7 @@ from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
+from udafs.user_warnings import warn_user
 
 _LINEAGE_OF = re.compile(r"\s*lineage_of\s*\(\s*(\w+)\s*,\s*([^()]+?)\s*\)\s*", re.IGNORECASE)
 
@@ -90,10 +92,12 @@ class Questions:
     ) -> DataFrame:
         """See `ForwardLineage.backward`."""
         reached, saved = self._backward(result, where, rows, table, checked_through(through))
-        answer = self.rows_of(saved, reached, reached.ids)
+        answer, notes = self.rows_of(saved, reached, reached.ids)
+        for note in notes:
+            warn_user(note)
         return answer.drop(answer.columns[0]) if reached.edges[0][1].granules else answer
 
-    def rows_of(self, saved: Saved, reached: Reached, ids: LineageSet) -> DataFrame:
+    def rows_of(self, saved: Saved, reached: Reached, ids: LineageSet) -> tuple[DataFrame, list[str]]:
         """Return some of the rows, or values, that were reached from a result, in the order of their ids.
 
         Args:
@@ -102,7 +106,8 @@ class Questions:
             ids: which of them.
 
         Returns:
-            the table's columns, or the expressions of LINEAGE ON, after a column with the id.
+            the table's columns, or the expressions of LINEAGE ON, after a column with the id; and notes
+            about their version.
 
         Raises:
             LineageError: as for `ForwardLineage.backward`.
@@ -111,12 +116,12 @@ class Questions:
         edges = [(owner, edge) for owner, edge, _ in reached.edges]
         owner, edge = edges[0]
         if edge.granules:
-            return self._on_trust(IdentifiedRows.of_granules(self._spark, owner, edge).pick(ids), edges)
+            return self._on_trust(IdentifiedRows.of_granules(self._spark, owner, edge).pick(ids), edges), []
         if edge.is_result:
             newest = max(each.version for _, each in edges)  # has the rows of the others and perhaps more behind them
-            return IdentifiedRows.of_saved(self._spark, self._library.saved(edge.name, newest), ids).pick(ids)
-        oldest = min((each for _, each in edges), key=lambda each: each.version)
-        return self._on_trust(self.tables_now.pick(saved.name, oldest, ids), edges)
+            return IdentifiedRows.of_saved(self._spark, self._library.saved(edge.name, newest), ids).pick(ids), []
+        rows, notes = picked(self.tables_now, saved.name, reached, ids)
+        return self._on_trust(rows, edges), notes
 
     def _on_trust(self, answer: DataFrame, edges: Iterable[Edge]) -> DataFrame:
         """Say in an answer which of the tables it relies on are taken on trust, now or when a result was saved."""

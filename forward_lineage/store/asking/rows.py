@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -142,6 +142,18 @@ class IdentifiedRows:
             raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
         frame = open_relation(spark, by_kernel(data_source("parquet", place)))
         return cls(frame.toDF(_HIDDEN, *table.granules))
+
+    @classmethod
+    def together(cls, parts: Sequence[tuple[IdentifiedRows, LineageSet]]) -> IdentifiedRows:
+        """Return rows from several versions of a table, from each those of some ids; of one version all it has.
+
+        A column that a version lacks is NULL in its rows.
+        """
+        if len(parts) == 1:
+            return parts[0][0]
+        frames = [rows.among(ids).frame for rows, ids in parts]
+        with spark_errors(instead="Save again what was made of the older version, with lineage.update()."):
+            return cls(reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames))
 
     def where(self, condition: Condition) -> LineageSet:
         """Return the ids of the rows for which a condition holds.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-
 from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
 from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.hidden_views import files_by_name
@@ -41,6 +39,15 @@ class TablesNow:
             return None
         return manifest.version
 
+    def registered_version(self, name: str) -> int:
+        """Return the version that a table is registered as.
+
+        Raises:
+            NotRegisteredError: it is not registered.
+
+        """
+        return self._tables.registered(name).version
+
     def takes_on_trust(self, name: str) -> bool:
         """Tell whether a table is registered with ``trusted=True`` now."""
         manifest = self._tables.get(name)
@@ -76,36 +83,19 @@ class TablesNow:
         """
         manifest = self._tables.registered(name)
         check_unchanged(self._tables.spark, manifest)
-        return self._rows(manifest)
+        return self.rows_of(manifest)
 
-    def _rows(self, manifest: Manifest) -> IdentifiedRows:
+    def rows_of(self, manifest: Manifest) -> IdentifiedRows:
+        """Return the rows of a table that is what its registration says."""
         spark, base = self._tables.spark, self._tables.base_table(manifest)
         with files_by_name(spark, manifest):
             return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
-
-    def pick(self, result: str, edge: TracedTable, ids: LineageSet) -> DataFrame:
-        """Return the rows that ids in a saved result mean.
-
-        Raises:
-            ChangedError: some of them are gone, or ids mean something else now.
-
-        """
-        return self.having(result, edge, ids).pick(ids)
-
-    def having(self, result: str, edge: TracedTable, ids: LineageSet) -> IdentifiedRows:
-        """Return the rows of a table, among which are those that ids in a saved result mean.
-
-        Raises:
-            ChangedError: as for `pick`.
-
-        """
-        return self._rows(self.registration(result, edge, ids))
 
     def registration(self, result: str, edge: TracedTable, ids: LineageSet) -> Manifest:
         """Return the registration of a table whose rows have the ids in a saved result still.
 
         Raises:
-            ChangedError: as for `pick`.
+            ChangedError: some of them are gone, or ids mean something else now.
 
         """
         now = self._tables.registered(edge.name)
@@ -162,7 +152,7 @@ class TablesNow:
         """How many rows with these ids a table has not, or has not any more; of ids in files their ranges tell."""
         if now.provider.by_position:
             return len(missing(ids, ((file.offset, file.rows) for file in now.files)))
-        return len(ids) - self._rows(now).pick(ids).count()
+        return len(ids) - self.rows_of(now).pick(ids).count()
 
     def in_old_files(self, edge: TracedTable, then: Manifest) -> IdentifiedRows | None:
         """Return the rows of a version of a table, if its files are all where they were, and none is beside them."""

@@ -5,7 +5,6 @@ Two executors ask: `questions` with Spark, `embedded` without. They say which ro
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -33,6 +32,7 @@ from forward_lineage.store.asking.staleness import StaleInput, TablesAsTheyAre, 
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved import Saved
 from udafs.lineage_set import LineageSet
+from udafs.user_warnings import warn_user
 
 
 class TablesAsked(SameIds, TablesAsTheyAre, Protocol):
@@ -115,7 +115,7 @@ class Walks:
             error = left_out(refused)
             if len(refused) == len(asked):
                 raise error
-            warnings.warn(f"impact leaves out what it cannot tell: {error}", stacklevel=5)
+            warn_user(f"impact leaves out what it cannot tell: {error}")
         unknown = {node: Touched(pipeline.nodes[node], None, pipeline.way_from(name, node)) for node in blocked}
         return [(unknown | touched)[node] for node in asked if node in unknown or node in touched]
 
