@@ -71,7 +71,7 @@ KNOWS_THERE_ARE_NONE = ("PropagateEmptyRelation", "ConvertToLocalRelation", "Nul
 RULES_AT_FAULT = (
     ("expressions.Literal cannot be cast|^java.lang.ClassCastException$", f"{OPTIMIZER}FoldablePropagation"),
     ("Unable to rewrite domain join", ",".join(f"{OPTIMIZER}{rule}" for rule in KNOWS_THERE_ARE_NONE)),
-    ("Unsupported window function: null", f"{OPTIMIZER}EliminateAggregateFilter"),
+    ("Unsupported window function: (null|0)", f"{OPTIMIZER}EliminateAggregateFilter"),
     (r"\[PLAN_VALIDATION_FAILED_RULE_IN_BATCH\] Rule (?P<rule>\S+)", None),
 )
 

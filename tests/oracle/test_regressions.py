@@ -153,9 +153,10 @@ def test_a_literal_that_spark_writes_where_a_column_must_stand(tiny: SparkSessio
         assert all_answers(tiny, [query])[0].error is None
 
 
-def test_a_value_that_spark_puts_in_place_of_a_window_function(tiny: SparkSession) -> None:
+@pytest.mark.parametrize("function", ["sum", "count"])
+def test_a_value_that_spark_puts_in_place_of_a_window_function(tiny: SparkSession, function: str) -> None:
     """Plain Spark fails here, too; without the rule that puts it there it does not."""
-    query = "SELECT sum(id) FILTER (WHERE 'Y' = 'x') OVER (ORDER BY id) AS s FROM range(3)"
+    query = f"SELECT {function}(id) FILTER (WHERE 'Y' = 'x') OVER (ORDER BY id) AS s FROM range(3)"
     rule = rule_at_fault(all_answers(tiny, [query])[0])
     assert rule is not None
     with without_rule(tiny, rule):

@@ -45,6 +45,7 @@ def test_a_subquery_in_from_says_which_rows_are_kept() -> None:
         f"SELECT n, count(*) AS c FROM v WHERE {NONE} GROUP BY n HAVING count(*) > 1",
         f"SELECT n, count(*) AS c FROM v WHERE {NONE} GROUP BY ALL",
         "SELECT n, count(*) AS c FROM v WHERE NOT EXISTS (SELECT * FROM v AS x WHERE x.f = v.f) GROUP BY n",
+        f"SELECT n, count(*) AS c FROM v WHERE {NONE} AND NOT EXISTS (SELECT * FROM v AS x WHERE x.f = v.f) GROUP BY n",
         f"SELECT n, count(*) AS c FROM (SELECT n FROM v WHERE {NONE}) AS d (n) GROUP BY n",
     ],
 )
