@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 from pyspark.sql import SparkSession
 
+from forward_lineage.spark.settings import configured
 from tests.oracle import comparison
 from tests.oracle.algebra import (
     Agg,
@@ -30,11 +32,12 @@ from tests.oracle.algebra import (
     Statement,
     Table,
 )
-from tests.oracle.comparison import COLUMNS_LOST, KEY_LOST, Mode, judge, report, rule_at_fault
+from tests.oracle.comparison import COLUMNS_LOST, KEY_LOST, RACE, Mode, judge, report, rule_at_fault
 from tests.oracle.having_keys import with_keys_selected
 from tests.oracle.printing import to_sql
 from tests.oracle.spark_answers import all_answers, create_tables, without_rule
 from tests.oracle.strategies import SCHEMAS
+from tests.spark_switches import JOINS
 
 DATABASE: Database = {
     "r": BaseTable(*SCHEMAS["r"], ((2, 3, 3, "y"), (6, 1, 3, "x"), (7, 3, 2, "x"), (1, None, 2, "x"))),
@@ -160,6 +163,15 @@ def test_a_value_that_spark_puts_in_place_of_a_window_function(tiny: SparkSessio
     rule = rule_at_fault(all_answers(tiny, [query])[0])
     assert rule is not None
     with without_rule(tiny, rule):
+        assert all_answers(tiny, [query])[0].error is None
+
+
+def test_a_subquery_that_spark_does_not_wait_for(tiny: SparkSession) -> None:
+    """Plain Spark fails here, too; without broadcasts it does not."""
+    create_tables(tiny, Select((), Join("CROSS", Table("r"), Table("u"))), {name: name for name in DATABASE}, DATABASE)
+    query = "SELECT r.b, x.s FROM r RIGHT JOIN r AS x ON r.rid = x.rid AND x.b <=> (SELECT sum(uid) FROM u)"
+    assert re.search(RACE, all_answers(tiny, [query])[0].error or "")
+    with configured(tiny, JOINS["no broadcast"]):
         assert all_answers(tiny, [query])[0].error is None
 
 
