@@ -1,8 +1,8 @@
 """Random histories of a table that its own engine writes, and beside it a dict of what has to be in it.
 
 The dict is keyed by a column whose values are never given twice. It has for each key the row's values and the number of
-the step that wrote it last. Ids are the engine's own, asked for by SQL; a key must keep the id that it had first, and
-no other key may get it.
+the step that wrote it last. The engine gives the ids, and SQL asks for them. A key keeps its first id, and no
+other key gets it.
 """
 
 from __future__ import annotations

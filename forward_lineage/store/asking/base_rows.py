@@ -55,11 +55,8 @@ def rows_read(tables: TablesNow, result: str, edge: TracedTable, ids: LineageSet
         now = tables.registration(result, edge, ids)
     except ChangedError:
         # A change that nobody has registered is refused, but for a table whose log says which files were there before.
-        if (
-            then is not None
-            and (is_behind or then.provider.by_format)
-            and (kept := _of_then(tables, result, edge, then))
-        ):
+        old_files = then is not None and (then.provider.by_position if is_behind else then.provider.by_format)
+        if then is not None and old_files and (kept := _of_then(tables, result, edge, then)):
             return kept
         raise
     return BaseRows(tables.rows_of(now), may_differ(result, edge, now))
@@ -76,8 +73,6 @@ def may_differ(result: str, edge: TracedTable, now: Manifest) -> str | None:
 
 
 def _of_then(tables: TablesNow, result: str, edge: TracedTable, then: Manifest) -> BaseRows | None:
-    if not (then.keeps_old_rows or then.provider.by_position):
-        return None
     rows = tables.in_old_files(edge, then)
     if rows is None:
         return None

@@ -6,6 +6,7 @@ from forward_lineage.row_ids.checks import check_files, check_unchanged, current
 from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.asking.pipeline import BlockedError
 from forward_lineage.store.asking.rows import IdentifiedRows, missing
@@ -87,7 +88,10 @@ class TablesNow:
 
     def rows_of(self, manifest: Manifest) -> IdentifiedRows:
         """Return the rows of a table that is what its registration says."""
-        spark, base = self._tables.spark, self._tables.base_table(manifest)
+        return self._identified(manifest, self._tables)
+
+    def _identified(self, manifest: Manifest, tables: RegisteredTables | Registrations) -> IdentifiedRows:
+        spark, base = self._tables.spark, tables.base_table(manifest)
         with files_by_name(spark, manifest):
             return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
 
@@ -158,9 +162,7 @@ class TablesNow:
         """Return the rows of a version of a table, if its files are all where they were, and none is beside them."""
         if not self.files_are_there(edge, then):
             return None
-        spark, base = self._tables.spark, self._tables.registrations.base_table(then)
-        with files_by_name(spark, then):
-            return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
+        return self._identified(then, self._tables.registrations)
 
     def files_are_there(self, edge: TracedTable, then: Manifest) -> bool:
         """Tell whether the files of a version of a table are all where they were, and none is beside them."""

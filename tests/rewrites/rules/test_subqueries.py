@@ -1,4 +1,4 @@
-"""What a subquery may mention of the block around it."""
+"""Subqueries that mention columns of the block around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`backward` after the table has changed: its rows as they were, where they are kept; else as they are, and says so."""
+"""`backward` after a change of the table reads old rows if the table keeps them, else present rows, and warns."""
 
 from __future__ import annotations
 
