@@ -121,11 +121,11 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         return statements.run(traced), traced.rewritten.meaning
 
     answering = Answering(tables, library, near, run, up_to_date)
-    rows_saver = Saver(tracer, tables, library)
+    prover = Prover(statements, tables, library)
+    rows_saver = Saver(tracer, tables, library, prover.inputs.changes)
     saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
     opening = Opening(tables, library, near, up_to_date)
     profiler = Profiler(tables, rows_saver, near, up_to_date)
-    prover = Prover(statements, tables, library)
     runner = Runner(statements, tables, names, near)
     past = PastTables(tables, names, library)
     return Parts(

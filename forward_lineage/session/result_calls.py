@@ -24,6 +24,7 @@ from forward_lineage.session.save_again import noted_rerun, save_and_tell
 from forward_lineage.session.stopping import says_what_is_kept
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.saving.appending import Batch, batch_of, has_batch
 from forward_lineage.store.saving.saver import Mode, Wish
 from forward_lineage.store.saving.scope import Scope, When
 from forward_lineage.workloads.deriving import Attributes
@@ -58,6 +59,7 @@ class ResultCalls:
         partition_by: Attributes = None,
         cube: Attributes = None,
         args: Arguments = None,
+        batch: Batch | None = None,
     ) -> SavedResult | Any:
         """Run a query once and save its rows and their lineage under a name. Later queries can read it by the name.
 
@@ -84,6 +86,8 @@ class ResultCalls:
             cube: the same, by which the result's own aggregates are added up, too.
             args: values of the parameters of a query that is given as a text, as `spark.sql` takes them.
                 [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
+            batch: with ``mode="append"``, the number of the batch that `foreachBatch` gives: it is appended once. If it
+                is there, a warning says so, and nothing is written. With several streams, ``("name", 7)``.
 
         Returns:
             the saved result: version, columns, number of rows, tables with their numbers of (row, id) pairs. Of an
@@ -91,7 +95,8 @@ class ResultCalls:
 
         Raises:
             LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use; or an
-                array was made of a tracked one that is not saved.
+                array was made of a tracked one that is not saved; or rows are to be appended, and base rows of those
+                before went or changed.
 
         Examples:
             >>> lineage.save("SELECT max(amount) AS best FROM by_item", "report")
@@ -99,7 +104,13 @@ class ResultCalls:
 
         """
         if is_array(df_or_sql):
-            others = {"encoding": encoding != "auto", "tables": tables is not None, "where": bool(where), "args": args}
+            others = {
+                "encoding": encoding != "auto",
+                "tables": tables is not None,
+                "where": bool(where),
+                "args": args,
+                "batch": batch is not None,
+            }
             foreseen_at_all = {"workload": workload, "partition_by": partition_by, "cube": cube}
             refuse_query_options({**others, "capture": capture != "now", **foreseen_at_all})
             array = arrays_of(self._parts).save(
@@ -108,11 +119,14 @@ class ResultCalls:
             note_prediction(self._parts, df_or_sql, array)
             return array
         given = cast(DataFrame | str, df_or_sql)
+        numbered = batch_of(batch, mode)
+        if numbered and (there := self._parts.library.latest(name)) and has_batch(there, numbered):
+            return there
         scope = Scope.of(tables, where, capture)
         traced = isinstance(given, DataFrame) and LINEAGE_COLUMN in given.columns
         query = given if traced else self._parts.frames.sql(given, semantics)
         foreseen = Foreseen(workload, partition_by, cube)
-        wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
+        wish = Wish(name, semantics, mode, keep_versions, encoding, scope, batch=numbered)
         wish = replace(wish, rerun=noted_rerun(self._parts.frames, query, args, wish, foreseen))
         if args is not None and isinstance(query, str):
             if not scope.is_all_now or workload or partition_by or cube:

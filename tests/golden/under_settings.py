@@ -91,11 +91,13 @@ def _values_alike(plain: Sequence[tuple[str, str]], wanted: Sequence[str]) -> bo
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.golden.under_settings", description=__doc__)
-    parser.add_argument("--settings", default=",".join(NAMES), help="which ones (default: all)")
+    parser.add_argument(
+        "--settings", nargs="+", metavar="NAME", default=NAMES, choices=NAMES, help="which ones (default: all)"
+    )
     parser.add_argument("--every", type=int, default=1, help="of the cases every N-th (default: all)")
     parser.add_argument("--state", type=Path, default=REPOSITORY / ".data" / "golden")
     options = parser.parse_args()
-    chosen, wanted = cases()[:: options.every], options.settings.split(",")
+    chosen, wanted = cases()[:: options.every], options.settings
     key = f"every-{options.every}-{fingerprint()}"
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, State(options.state, key) as state:
         folder = Path(scratch)

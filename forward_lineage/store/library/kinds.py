@@ -13,11 +13,11 @@ from forward_lineage.storage.mirror import Files
 from forward_lineage.store.library.saved import KINDED, Saved
 from forward_lineage.store.library.saved_array import SavedArray
 from forward_lineage.store.library.saved_model import SavedModel
-from forward_lineage.store.library.saved_result import SORTED, SavedResult
+from forward_lineage.store.library.saved_result import BATCHED, SavedResult
 
 KINDS: dict[str, type[Saved]] = {each.kind: each for each in (SavedResult, SavedArray, SavedModel)}
 """The class of each kind, by the name that stands in manifests."""
-LATEST = SORTED
+LATEST = BATCHED
 
 
 def saved_of(data: dict[str, Any], home: Path, files: Files) -> Saved:

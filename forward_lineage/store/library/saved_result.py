@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -32,6 +33,7 @@ IN_PART = 4  # of those that say that some lineage was not captured with the row
 DECIDED = 8  # of those that name tables which only decide which rows there are
 WITH_GAPS = 7  # of those whose rows have not the numbers of their places
 SORTED = 10  # of those whose rows are in another order than their numbers
+BATCHED = 11  # of those whose rows are batches of streams
 
 #: The fields in the order in which they stand in manifests.
 _WRITTEN = (
@@ -39,7 +41,7 @@ _WRITTEN = (
     *("keeps_numbers_of", "kept", "refers", "stages", "recipe"),
 )
 
-_LATE = {"ids_end": WITH_GAPS, "decided_by": DECIDED, "order": SORTED}
+_LATE = {"ids_end": WITH_GAPS, "decided_by": DECIDED, "order": SORTED, "batches": BATCHED}
 """Fields of later formats, and the first that has each."""
 
 
@@ -57,6 +59,7 @@ class SavedResult(Saved):
             lineage. Results of earlier releases name none.
         order: of a result of ORDER BY some of whose rows were replaced, what its rows are sorted by when they are read;
             none where they are in the order of their numbers.
+        batches: of each stream whose batches were appended, its name and the number of the last one.
 
     """
 
@@ -71,6 +74,7 @@ class SavedResult(Saved):
     recipe: Recipe | None = field(default=None, repr=False)
     decided_by: tuple[TracedTable, ...] = field(default=(), repr=False)
     order: tuple[SortKey, ...] = field(default=(), repr=False)
+    batches: tuple[tuple[str, int], ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return self._repr(counted(self.rows, "row"))
@@ -108,7 +112,7 @@ class SavedResult(Saved):
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
         found = self.written_fields()
         fields = {name: found[name] for name in _WRITTEN}
-        for name, version in (("order", SORTED), ("decided_by", DECIDED), ("ids_end", WITH_GAPS)):
+        for name, version in sorted(_LATE.items(), key=itemgetter(1), reverse=True):
             if getattr(self, name) not in ((), None):
                 late = {each: found[each] for each, since in _LATE.items() if since <= version}
                 return {"format": version, "kind": self.kind, **fields, **late}

@@ -58,6 +58,8 @@ def _check_rows_of_query(saved: SavedResult) -> None:
         _check_table(table, 0)
         _demand(not table.segments, "lineage in a table that only decides")
     _demand(all(0 <= key.column < len(saved.columns) for key in saved.order), "an order by no column")
+    streams = [stream for stream, _ in saved.batches]
+    _demand(len(set(streams)) == len(streams) and all(each >= 0 for _, each in saved.batches), "no such batch")
 
 
 def _check_table(table: TracedTable, rows: int) -> None:

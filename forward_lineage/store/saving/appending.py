@@ -1,15 +1,119 @@
-"""Append: new rows behind those of the version before, whose files become files of the new version, too."""
+"""Append: new rows behind those of the version before, whose files become files of the new version, too.
+
+A result names one version of each table. So rows of a table that the rows before were made of must still be what they
+were: a question about these would find other rows else, or none.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.storage.own_files import check_no_link
+from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import BadArgumentError
+from udafs.errors import BadArgumentError, ChangedError, LineageError
+from udafs.user_warnings import warn_user
 
+Changes = Callable[[TracedTable, int], RowChanges]
+"""Rows of a table that changed between the version that a result was made of and another; an error if not known."""
+
+Batch = int | tuple[str, int]
+"""The number of a batch of rows, or the name of a stream with it."""
 _OVERWRITE = "Overwrite it."
+_ELSEWHERE = "Save the new rows under another name, or overwrite it."
+
+
+def batch_of(given: Batch | None, mode: str) -> tuple[str, int] | None:
+    """Return a batch as a result notes it: the name of the stream, "" if it has none, and the number.
+
+    Raises:
+        BadArgumentError: it is no batch, or its rows are not to be appended.
+
+    """
+    if given is None:
+        return None
+    stream, number = given if isinstance(given, tuple) and len(given) == 2 else ("", given)
+    if not isinstance(stream, str) or not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise BadArgumentError(
+            f"batch={given!r} is no batch", instead='Give its number, as in batch=7, or batch=("stream", 7).'
+        )
+    if mode != "append":
+        raise BadArgumentError(
+            f'batch= is about rows that are appended, and mode="{mode}"', instead='Say mode="append".'
+        )
+    return stream, number
+
+
+def has_batch(before: SavedResult, batch: tuple[str, int]) -> bool:
+    """Tell, with a warning, whether a batch was the last one of its stream to be appended to a result.
+
+    Raises:
+        ChangedError: later batches were.
+
+    """
+    stream, number = batch
+    last = dict(before.batches).get(stream, -1)
+    if number == last:
+        warn_user(f"batch {number} is in {before.name} already: nothing was appended")
+    if number < last:
+        of_stream = f" of {stream}" if stream else ""
+        raise ChangedError(
+            f"batch {number}{of_stream} comes after batch {last}, which {before.name} has already",
+            instead=f'If the stream began anew, give it a name of its own: batch=("a name", {number}).',
+        )
+    return number == last
+
+
+def check_same_rows(before: SavedResult, made_of: Sequence[TracedTable], library: Library, changes: Changes) -> None:
+    """Check that what a version was made of is the same in the versions that new rows are made of.
+
+    Args:
+        before: the version that rows are to be appended to.
+        made_of: what the new rows are made of.
+        library: has the lineage of the version.
+        changes: tells which rows of a table changed.
+
+    Raises:
+        ChangedError: a row that it was made of went or changed since, or that is not known.
+
+    """
+    newer = {each.name.lower(): each for each in made_of}
+    for old in before.tables:
+        new = newer.get(old.name.lower())
+        if new is not None and new.version != old.version and old.is_whole and not old.granules:
+            _check_moved_on(before, old, new, library, changes)
+
+
+def _check_moved_on(
+    before: SavedResult, old: TracedTable, new: TracedTable, library: Library, changes: Changes
+) -> None:
+    called = f"rows of {old.name} that {before.name} was made of"
+    if new.version < old.version:
+        raise ChangedError(
+            f"{before.name} was made of version {old.version} of {old.name}, the rows to append of version "
+            f"{new.version}",
+            instead="Run the query again, and append what it returns.",
+        )
+    if old.trusted or new.trusted:
+        return  # whoever registered it vouches for its rows
+    try:
+        found = changes(old, new.version)
+    except LineageError as error:
+        then = old.registration()
+        if then is None or then.keeps_old_rows or then.ids_by != (new.registration() or then).ids_by:
+            raise ChangedError(
+                f"it is not known whether {called} have changed: {error.what}", instead=_ELSEWHERE
+            ) from None
+        warn_user(f"it is not known whether {called} have changed since version {old.version}: {error}")
+        return
+    if touched := found.before & library.relation(before, old).ids():
+        raise ChangedError(
+            f"{len(touched)} {called} went or changed between its versions {old.version} and {new.version}",
+            instead=_ELSEWHERE,
+        )
 
 
 def appended(before: SavedResult, more: SavedResult) -> SavedResult:
@@ -49,6 +153,7 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
         stages=(*before.stages, *more.stages),
         keeps_numbers_of=before.keeps_numbers_of,
         decided_by=tuple({each.name.lower(): each for each in (*before.decided_by, *more.decided_by)}.values()),
+        batches=tuple({**dict(before.batches), **dict(more.batches)}.items()),
     )
 
 

@@ -25,7 +25,7 @@ from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.rerun import Rerun, write_rerun
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
-from forward_lineage.store.saving.appending import appended
+from forward_lineage.store.saving.appending import Changes, appended, check_same_rows
 from forward_lineage.store.saving.execution import Target
 from forward_lineage.store.saving.local_rows import Computed, write_computed
 from forward_lineage.store.saving.origins import deciding, origins
@@ -43,7 +43,8 @@ Reads = Callable[[Sequence[TracedTable]], None]
 class Wish:
     """How a result is to be saved: the arguments of `ForwardLineage.save`, which describes them.
 
-    And `rerun`, how to save it again, if that is known; and `follows`, the version that must be the newest still.
+    And `rerun`, how to save it again, if that is known; and `follows`, the version that must be the newest still. A
+    `batch` has the name of its stream and its number.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Wish:
     scope: Scope = ALL_NOW
     rerun: Rerun | None = None
     follows: int | None = None
+    batch: tuple[str, int] | None = None
 
     def check(self) -> None:
         """Check each for itself.
@@ -74,11 +76,12 @@ class Saver:
         tracer: traces the query of a result.
         tables: the session's registered tables.
         library: where results go.
+        changes: tells which rows of a table changed.
 
     """
 
-    def __init__(self, tracer: Tracer, tables: RegisteredTables, library: Library) -> None:
-        self._tracer, self._tables, self._library = tracer, tables, library
+    def __init__(self, tracer: Tracer, tables: RegisteredTables, library: Library, changes: Changes) -> None:
+        self._tracer, self._tables, self._library, self._changes = tracer, tables, library, changes
 
     def save(self, df_or_sql: DataFrame | str, wish: Wish, reads: Reads = lambda tables: None) -> SavedResult:
         """Run a query once and save its rows and their lineage under a name.
@@ -96,13 +99,16 @@ class Saver:
         decided_by = deciding(query.meaning, self._tables, self._library)
         reads([*made_of, *decided_by])
         before = self._library.latest(wish.name) if wish.mode == "append" else None
+        if before is not None:
+            check_same_rows(before, made_of, self._library, self._changes)
         with self._library.writing(wish.name) as folder:
             lineage = self._write(query, made_of, folder, wish, before)
             made_of = [self._with_dictionary(table, query.meaning, folder, i) for i, table in enumerate(made_of)]
             saved = replace(_described(wish, query, made_of, lineage, folder), decided_by=tuple(decided_by))
             whole = saved if before is None else appended(before, saved)
             if wish.rerun is not None:
-                write_rerun(folder, wish.rerun if before is None else Rerun(refused="rows were appended to it"))
+                is_first = before is None and wish.batch is None
+                write_rerun(folder, wish.rerun if is_first else Rerun(refused="rows were appended to it"))
             return self._library.publish(lambda newest: self._still_free(whole, newest, before, wish))
 
     def save_computed(self, computed: Computed, wish: Wish) -> SavedResult:
@@ -235,6 +241,7 @@ def _described(wish: Wish, query: TracedQuery, made_of: list[TracedTable], kept:
         refers=kept.refers,
         stages=kept.stages,
         recipe=query.recipe,
+        batches=() if wish.batch is None else (wish.batch,),
     )
 
 

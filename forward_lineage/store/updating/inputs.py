@@ -245,11 +245,21 @@ class Inputs:
         if edge.trusted or (not edge.is_result and self._now.takes_on_trust(edge.name)):
             return Input(edge, now, None, f"{edge.name} is taken on trust")
         try:
-            return Input(edge, now, self._changes(edge, now))
+            return Input(edge, now, self.changes(edge, now))
         except LineageError as error:
             return Input(edge, now, None, error.what)
 
-    def _changes(self, edge: TracedTable, now_version: int) -> RowChanges:
+    def changes(self, edge: TracedTable, now_version: int) -> RowChanges:
+        """Return the rows of a table or result that went, came or differ since a result was made of it.
+
+        Args:
+            edge: what the result says of it.
+            now_version: the version that a query reads now.
+
+        Raises:
+            LineageError: that is not known.
+
+        """
         if edge.is_result:
             then_and_now = (self._library.get(edge.name, each) for each in (edge.version, now_version))
             return row_differences(*then_and_now)
