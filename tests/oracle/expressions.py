@@ -150,8 +150,7 @@ class Evaluator:
             case Exists(query, negated):
                 return bool(self._run(query, env).rows) != negated
             case InQuery(operands, query, negated):
-                wanted = tuple(self.value(operand, env) for operand in operands)
-                found = self._among(wanted, [row.values for row in self._run(query, env).rows])
+                found = self._in_query(operands, query, env)
                 if found is None:
                     raise UnknownInError("[NOT] IN (subquery) is unknown outside of a predicate")
                 return negate(found) if negated else found
@@ -166,12 +165,14 @@ class Evaluator:
                 return self.holds(left, env) or self.holds(right, env)
             case Not(InQuery(operands, query, negated)):
                 return self.holds(InQuery(operands, query, not negated), env)
-            case InQuery():
-                try:
-                    return self.value(predicate, env) is True
-                except UnknownInError:
-                    return False
+            case InQuery(operands, query, negated):
+                # What is unknown within the subquery, in its ON or its columns, is not unknown here: it is raised.
+                return self._in_query(operands, query, env) is (not negated)
         return self.value(predicate, env) is True
+
+    def _in_query(self, operands: Sequence[Expr], query: Query, env: Env) -> bool | None:
+        wanted = tuple(self.value(operand, env) for operand in operands)
+        return self._among(wanted, [row.values for row in self._run(query, env).rows])
 
     def aggregate(self, agg: Agg, rows: Sequence[Env]) -> Value:
         """An aggregate over the rows that pass its FILTER."""

@@ -131,6 +131,13 @@ def test_in_that_is_unknown_is_not_comparable_outside_of_a_predicate() -> None:
         lineage(select(InQuery((A,), Query(select(TA, source=Table("t"))))))
 
 
+def test_an_unknown_in_within_another_does_not_make_that_one_unknown() -> None:
+    unknown = InQuery((TA,), Query(select(TA, source=Table("t"))))
+    within = Query(select(Lit(7), source=Join("LEFT", Table("r"), Table("t"), Op("AND", ON_A, unknown))))
+    with pytest.raises(UnknownInError):
+        lineage(select(Col("rid"), where=InQuery((Col("rid"),), within, negated=True)))
+
+
 def test_scalar_subquery_counts_under_data_where_its_value_is_selected() -> None:
     assert lineage(select(Col("rid"), MAX_OF_MATCHES)) == {
         (0, 5): ["r0", "t5"],
