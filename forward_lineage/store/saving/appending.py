@@ -109,7 +109,7 @@ def _check_moved_on(
             ) from None
         warn_user(f"it is not known whether {called} have changed since version {old.version}: {error}")
         return
-    if touched := found.before & library.relation(before, old).ids():
+    if found.before and (touched := found.before & library.relation(before, old).ids()):
         raise ChangedError(
             f"{len(touched)} {called} went or changed between its versions {old.version} and {new.version}",
             instead=_ELSEWHERE,
