@@ -351,3 +351,17 @@ def _texts(value: Any) -> list[str]:
 
 def _in_lists(value: Any) -> Any:
     return [_in_lists(each) for each in value] if isinstance(value, tuple) else value
+
+
+def same_ids(one: Manifest | None, other: Manifest | None) -> bool:
+    """Tell whether ids of two registrations of a table mean the same rows; of none that is not known."""
+    if one is None or other is None:
+        return False
+    if one.provider.numbered and other.provider.numbered:
+        return True
+    return (one.provider, one.key, one.row_id, one.identity) == (
+        other.provider,
+        other.key,
+        other.row_id,
+        other.identity,
+    )

@@ -94,9 +94,9 @@ class ResultCalls:
             array a `SavedArray`, which has a shape and a type in place of columns.
 
         Raises:
-            LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use; or an
-                array was made of a tracked one that is not saved; or rows are to be appended, and base rows of those
-                before went or changed.
+            LineageError: as for `sql`. Or the DataFrame's lineage is not that of its rows, or the name is in use. Or an
+                array was made of a tracked one that is not saved. Or you append rows, and base rows of those that are
+                there went or changed.
 
         Examples:
             >>> lineage.save("SELECT max(amount) AS best FROM by_item", "report")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
 from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.hidden_views import files_by_name
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, same_ids
 from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.asking.pipeline import BlockedError
@@ -127,7 +127,7 @@ class TablesNow:
         then = edge.registration()
         if then is not None and then.keeps_old_rows and (rows := self.in_old_files(edge, then)) is not None:
             return rows  # a row that was changed keeps its id there
-        same = _same_ids(then, now)
+        same = same_ids(then, now)
         gone = self._gone(library.relation(saved, edge).ids(), now) if same else 0
         if same and not gone:
             return None
@@ -150,7 +150,7 @@ class TablesNow:
     def keeps_ids(self, edge: TracedTable) -> bool:
         """Tell whether a row that was changed keeps its id, so that a condition over its new values finds it, too."""
         then = edge.registration()
-        return then is not None and then.keeps_old_rows and _same_ids(then, self._tables.registered(edge.name))
+        return then is not None and then.keeps_old_rows and same_ids(then, self._tables.registered(edge.name))
 
     def _gone(self, ids: LineageSet, now: Manifest) -> int:
         """How many rows with these ids a table has not, or has not any more; of ids in files their ranges tell."""
@@ -194,10 +194,10 @@ class TablesNow:
 
     def same_ids(self, one: TracedTable, other: TracedTable) -> bool:
         """Tell whether ids of two versions of a table mean the same rows."""
-        return one.version == other.version or _same_ids(one.registration(), other.registration())
+        return one.version == other.version or same_ids(one.registration(), other.registration())
 
     def _check_meaning(self, result: str, edge: TracedTable, now: Manifest) -> None:
-        if now.version != edge.version and not _same_ids(edge.registration(), now):
+        if now.version != edge.version and not same_ids(edge.registration(), now):
             raise ChangedError(_meaning(result, edge, now), instead=f"Save {result} again.")
 
 
@@ -216,17 +216,4 @@ def _other_rows(result: str, edge: TracedTable, now: Manifest, asked: int, gone:
     return ChangedError(
         f"{what}: {result} was saved with version {edge.version}, {since}",
         instead="lineage.backward_ids(…) still names them; save the result again for one that is in step.",
-    )
-
-
-def _same_ids(one: Manifest | None, other: Manifest | None) -> bool:
-    if one is None or other is None:
-        return False
-    if one.provider.numbered and other.provider.numbered:
-        return True
-    return (one.provider, one.key, one.row_id, one.identity) == (
-        other.provider,
-        other.key,
-        other.row_id,
-        other.identity,
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from forward_lineage.row_ids.manifest import same_ids
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.storage.own_files import check_no_link
 from forward_lineage.store.library.library import Library
@@ -103,7 +104,7 @@ def _check_moved_on(
         found = changes(old, new.version)
     except LineageError as error:
         then = old.registration()
-        if then is None or then.keeps_old_rows or then.ids_by != (new.registration() or then).ids_by:
+        if then is None or then.keeps_old_rows or not same_ids(then, new.registration()):
             raise ChangedError(
                 f"it is not known whether {called} have changed: {error.what}", instead=_ELSEWHERE
             ) from None

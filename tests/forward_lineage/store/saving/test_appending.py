@@ -94,6 +94,17 @@ def test_rows_of_which_nobody_knows(lineage: ForwardLineage, tmp_path: Path) -> 
         lineage.save(NEW_ROWS, "kept", mode="append")
 
 
+def test_ids_by_another_expression(lineage: ForwardLineage) -> None:
+    frame(lineage.spark, OLD).createOrReplaceTempView("orders")
+    lineage.register("orders", row_id="id")
+    lineage.save("SELECT who, n FROM orders", "kept")
+    lineage.register("orders", row_id="3 - id")
+    with pytest.raises(
+        ChangedError, match=r"^it is not known whether rows of orders that kept was made of have changed"
+    ):
+        lineage.save("SELECT who, n FROM orders WHERE who = 'a'", "kept", mode="append")
+
+
 def test_files_that_went(lineage: ForwardLineage, tmp_path: Path) -> None:
     days = tmp_path / "days"
     for day, rows in enumerate([OLD, MORE[2:]]):
