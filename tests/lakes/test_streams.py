@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage import ForwardLineage
 from tests.lakes.engines import CATALOG, FORMATS
+from tests.streams import run_stream, write_incoming
 
 _BATCHES = [[12, 77], [77, 5], [12, 12]]
 _MERGE = """
@@ -31,9 +31,7 @@ def test_each_batch_is_merged_once(lineage: ForwardLineage, tmp_path: Path, kind
     lineage.register("clicks", path=tmp_path / "clicks")
     made_of = "SELECT customer, count(*) AS n, batch FROM clicks GROUP BY customer, batch"
     lineage.sql(f"CREATE TABLE {place} USING {kind} AS {made_of}")
-    for number, customers in enumerate(_BATCHES):
-        rows = spark.createDataFrame([(each,) for each in customers], "customer INT")
-        rows.coalesce(1).write.parquet(f"{tmp_path}/incoming/{number}")
+    write_incoming(spark, tmp_path, "customer", _BATCHES)
     fails = [1]
 
     def arrive(batch: DataFrame, number: int) -> None:
@@ -50,8 +48,8 @@ def test_each_batch_is_merged_once(lineage: ForwardLineage, tmp_path: Path, kind
 
     try:
         with pytest.raises(StreamingQueryException, match="stopped"):
-            _stream(lineage, tmp_path, arrive)
-        _stream(lineage, tmp_path, arrive)
+            run_stream(spark, tmp_path, "customer", arrive)
+        run_stream(spark, tmp_path, "customer", arrive)
         rows = lineage.sql(f"SELECT * FROM {place}").selectExpr("customer", "n", "batch", "dl_ids(DL.clicks) AS ids")
         found = {row.customer: (row.n, row.batch, _clicks(lineage, row.ids)) for row in rows.collect()}
     finally:
@@ -62,13 +60,6 @@ def test_each_batch_is_merged_once(lineage: ForwardLineage, tmp_path: Path, kind
         12: (3, 2, [(12, 0), (12, 2), (12, 2)]),
         77: (2, 1, [(77, 0), (77, 1)]),
     }
-
-
-def _stream(lineage: ForwardLineage, folder: Path, arrive: Callable[[DataFrame, int], None]) -> None:
-    read = lineage.spark.readStream.schema("customer INT").option("maxFilesPerTrigger", 1)
-    writer = read.parquet(f"{folder}/incoming/*").writeStream.foreachBatch(arrive)
-    writer = writer.option("checkpointLocation", f"{folder}/checkpoint")
-    writer.trigger(availableNow=True).start().awaitTermination()
 
 
 def _clicks(lineage: ForwardLineage, ids: list[int]) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import ForwardLineage
 from tests.shared_state import drop_views
-
-
-def incoming(spark: SparkSession, folder: Path, rows: list[int]) -> None:
-    for number, row in enumerate(rows):
-        spark.createDataFrame([(row,)], "who INT").coalesce(1).write.parquet(f"{folder}/incoming/{number}")
-
-
-def stream(spark: SparkSession, folder: Path, arrive: Callable[[DataFrame, int], None]) -> None:
-    """Run a stream over all that came, a file a batch; started again, it goes on where it was."""
-    read = spark.readStream.schema("who INT").option("maxFilesPerTrigger", 1).parquet(f"{folder}/incoming/*")
-    writer = read.writeStream.foreachBatch(arrive).option("checkpointLocation", f"{folder}/checkpoint")
-    writer.trigger(availableNow=True).start().awaitTermination()
+from tests.streams import run_stream, write_incoming
 
 
 def test_batches(spark: SparkSession, tmp_path: Path) -> None:
@@ -33,7 +21,7 @@ def test_batches(spark: SparkSession, tmp_path: Path) -> None:
     lineage.register("clicks_of_stream", path=clicks)
     lineage.save("SELECT who, count(*) AS n FROM clicks_of_stream GROUP BY who", "clicks_by_who")
     lineage.save("SELECT batch FROM clicks_of_stream WHERE who = 12", "clicks_of_12")
-    incoming(spark, tmp_path, [77, 12, 77])
+    write_incoming(spark, tmp_path, "who", [[77], [12], [77]])
 
     def arrive(batch: DataFrame, number: int) -> None:
         for _ in range(2 if number == 0 else 1):  # as after a failure
@@ -41,7 +29,7 @@ def test_batches(spark: SparkSession, tmp_path: Path) -> None:
             lineage.refresh("clicks_of_stream")
             ways.append({row.result: row.way for row in lineage.update().collect()})
 
-    stream(spark, tmp_path, arrive)
+    run_stream(spark, tmp_path, "who", arrive)
     assert len(ways) == 4 and lineage.stale().count() == 0
     assert sorted(map(tuple, lineage.result("clicks_by_who").collect())) == [(12, 2), (77, 2)]
     assert lineage.result("clicks_of_12").count() == 2
@@ -57,7 +45,7 @@ def test_a_stream_that_fails_and_goes_on(spark: SparkSession, tmp_path: Path, at
     clicks, fails = tmp_path / "clicks", [True]
     spark.createDataFrame([(0,)], "who INT").coalesce(1).write.parquet(f"{clicks}/batch=-1")
     lineage.register("clicks_of_stream", path=clicks)
-    incoming(spark, tmp_path, [77, 12, 5])
+    write_incoming(spark, tmp_path, "who", [[77], [12], [5]])
 
     def fail(here: str, number: int) -> None:
         if number == 1 and here == at and fails:
@@ -78,8 +66,8 @@ def test_a_stream_that_fails_and_goes_on(spark: SparkSession, tmp_path: Path, at
         fail("when all is done", number)
 
     with pytest.raises(StreamingQueryException, match=f"stopped {at}"):
-        stream(spark, tmp_path, arrive)
-    stream(spark, tmp_path, arrive)
+        run_stream(spark, tmp_path, "who", arrive)
+    run_stream(spark, tmp_path, "who", arrive)
     assert [row.who for row in lineage.result("arrived").collect()] == [77, 12, 5]
     for who, batch in ((77, 0), (12, 1), (5, 2)):
         found = lineage.backward("arrived", where=f"who = {who}").collect()
