@@ -143,6 +143,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory, shared_state: SharedState) -
             log=home / "spark.log",
             spark__sql__shuffle__partitions="2",
             spark__sql__warehouse__dir=str(home / "warehouse"),
+            spark__python__daemon__module="tests.python_daemon",
+            spark__executorEnv__PYTHONPATH=str(REPOSITORY),
             spark__buffer__pageSize="256k",  # each task that sorts or groups takes one, cleared: 30 MB, if not told
             spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py for these
             spark__sql__codegen__factoryMode="NO_CODEGEN",

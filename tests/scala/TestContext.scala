@@ -1,9 +1,10 @@
 package org.apache.spark
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.rules
 import org.apache.spark.util.CallSite
 
-/** Spark's context without three things that cost each job much and give a test nothing.
+/** Spark's context without four things that cost each job much and give a test nothing.
   *
   * The cleaner of closures reads the class file of each operator again for each job. Of compiled code it changes
   * nothing: it looks for `return` in closures and clears what lines typed into the Scala shell refer to. Whether a
@@ -12,8 +13,12 @@ import org.apache.spark.util.CallSite
   * For each operator the stack is searched for the line of a program that asked; only Spark's own pages name it.
   *
   * Each scan copies Hadoop's settings and sends them. Two thirds of 1,100 are defaults of services that no test starts.
+  *
+  * Before and after each set of rules, what all rules took since Spark began is added up.
   */
 class TestContext(conf: SparkConf) extends SparkContext(conf) {
+  rules.Unmetered.install()
+
   private val settings = TestContext.ofFiles(super.hadoopConfiguration)
 
   // Spark asks while this context is still being made.
