@@ -10,7 +10,7 @@ import importlib
 
 from pyspark.daemon import manager
 
-NEEDED = ("pyspark.sql.pandas.serializers", "pyarrow.dataset", "pytest", "hypothesis", "forward_lineage", "tests.conftest")
+NEEDED = ("pyspark.sql.pandas.serializers", "tests.conftest")
 
 if __name__ == "__main__":
     for module in NEEDED:

@@ -88,7 +88,7 @@ def test_what_a_killed_process_left_is_not_reused(tmp_path: Path, made: Path) ->
 def test_killed_half_way(tmp_path: Path) -> None:
     folder = tmp_path / "sf"
     module = "forward_lineage.demo.tpch_data"
-    script = f"import sys; from pathlib import Path; from {module} import generate; generate(1, Path(sys.argv[1]))"
+    script = f"import sys; from pathlib import Path; from {module} import generate; generate(0.2, Path(sys.argv[1]))"
     process = subprocess.Popen([sys.executable, "-c", script, str(folder)], stderr=subprocess.DEVNULL)
     try:
         while not list(tmp_path.glob(".sf.unfinished/*")):
