@@ -1,5 +1,7 @@
 package org.apache.spark.sql.catalyst.rules
 
+import java.lang.reflect.Modifier
+
 import sun.misc.Unsafe
 
 /** What Spark notes of each rule that it applies, left out: how often, how long. */
@@ -21,6 +23,9 @@ object Unmetered {
     field.setAccessible(true)
     val unsafe = field.get(null).asInstanceOf[Unsafe]
     val place = RuleExecutor.getClass.getDeclaredField("queryExecutionMeter")
-    unsafe.putObject(unsafe.staticFieldBase(place), unsafe.staticFieldOffset(place), new Unmetered)
+    val (owner, offset) =
+      if (Modifier.isStatic(place.getModifiers)) (unsafe.staticFieldBase(place), unsafe.staticFieldOffset(place))
+      else (RuleExecutor, unsafe.objectFieldOffset(place)) // Scala 2.12, of Spark 3.5
+    unsafe.putObject(owner, offset, new Unmetered)
   }
 }
