@@ -2,7 +2,7 @@
 
 Each history is a table that the engine of its format makes and changes in some ways by chance. After every few steps
 our registration is refreshed, and compared with a dict that the steps kept (`histories`). The first difference of a
-history ends it, and is told with all that was done. The exit status is the number of histories that differ, at most 1.
+history ends it, and is told with all that was done. The exit status is 0 if all were run and none differs.
 
 ``--engines`` says which engines there are for this Spark, and fetches their jars.
 
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str]) -> int:
         try:
             if wanted.changes:
                 return _run_changes(spark, root, wanted.format, wanted.seed, wanted.changes)
-            return _run(spark, root, wanted.format, range(wanted.seed, wanted.seed + wanted.histories), wanted.steps)
+            seeds = range(wanted.seed, wanted.seed + wanted.histories)
+            return _run_histories(spark, root, wanted.format, seeds, wanted.steps)
         finally:
             spark.stop()
 
@@ -71,17 +72,39 @@ def _run_tests() -> int:
 def _run_changes(spark: SparkSession, root: Path, kind: str, seed: int, statements: int) -> int:
     if kind == "iceberg":
         spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.db")
-    begun, failed = time.monotonic(), []
     lineage = ForwardLineage(spark, home=root / "home")
-    for number in range(statements // A_TABLE):
-        try:
-            run_changes(lineage, kind, seed + number, A_TABLE)
-        except DifferenceError as error:
-            failed.append(seed + number)
-            print(f"seed {seed + number}: {error}", flush=True)
-    seconds = time.monotonic() - begun
-    print(f"{statements} statements in {seconds:.0f} s: {len(failed)} tables with differences {failed or ''}")
-    return int(bool(failed))
+
+    def compare(seed: int) -> str:
+        run_changes(lineage, kind, seed, A_TABLE)
+        return f"{A_TABLE} statements"
+
+    return _judge(kind, range(seed, seed + statements // A_TABLE), compare)
+
+
+def _run_histories(spark: SparkSession, root: Path, kind: str, seeds: range, steps: int) -> int:
+    def compare(seed: int) -> str:
+        return f"{steps} steps, {run_history(spark, kind, seed, steps, root / f'home{seed}')} looks"
+
+    return _judge(kind, seeds, compare)
+
+
+def _judge(kind: str, seeds: range, judged: Callable[[int], str]) -> int:
+    """Run one after the other, say how far it is, and what differs; Ctrl+C ends it with what was done by then."""
+    print(f"Spark {spark_version()}, {', '.join(jar.name for jar in jars(kind))}", flush=True)
+    begun, failed, done = time.monotonic(), [], 0
+    try:
+        for seed in seeds:
+            try:
+                what = judged(seed)
+            except DifferenceError as error:
+                failed.append(seed)
+                what = str(error)
+            done += 1
+            print(f"seed {seed}: {what} ({done} of {len(seeds)}, {time.monotonic() - begun:.0f} s)", flush=True)
+    except KeyboardInterrupt:
+        print("stopped")
+    print(f"{done} of {len(seeds)}: {len(failed)} with differences {failed or ''}", flush=True)
+    return int(bool(failed) or done < len(seeds))
 
 
 def _tell_engines() -> int:
@@ -93,22 +116,6 @@ def _tell_engines() -> int:
             print(f"{kind}: skipped, {error}")
             missing += 1
     return missing
-
-
-def _run(spark: SparkSession, root: Path, kind: str, seeds: range, steps: int) -> int:
-    print(f"Spark {spark_version()}, {', '.join(jar.name for jar in jars(kind))}", flush=True)
-    begun, looked, made, failed = time.monotonic(), 0, 0, []
-    for seed in seeds:
-        made += steps
-        try:
-            looked += run_history(spark, kind, seed, steps, root / f"home{seed}")
-        except DifferenceError as error:
-            failed.append(seed)
-            print(f"seed {seed}: {error}", flush=True)
-    seconds = time.monotonic() - begun
-    what = f"{len(seeds)} histories, {made} steps, {looked} looks in {seconds:.0f} s"
-    print(f"{what}: {len(failed)} with differences {failed or ''}")
-    return int(bool(failed))
 
 
 if __name__ == "__main__":

@@ -308,7 +308,8 @@ class Judge:
         expected = {key: tuple(row[each] for each in columns) for key, (row, _) in history.rows.items()}
         assert {key: tuple(row[each] for each in columns) for key, row in rows.items()} == expected, "rows"
         assert {key: list(row["ids"]) for key, row in rows.items()} == {key: [ids[key]] for key in ids}, "ids"
-        self.seen[manifest.version] = Seen(dict(history.rows), ids, columns)
+        seen = Seen(dict(history.rows), ids, columns)
+        assert self.seen.setdefault(manifest.version, seen) == seen, "a version has other rows than before"
         self._check_changed(manifest.version)
         self._check_saved()
 
