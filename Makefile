@@ -11,7 +11,7 @@ SF     ?= 0.1
 # Most tests are many small Spark jobs, which keep half a core busy whatever Spark is given: three sessions use two.
 JOBS   ?= 3
 # Files go to the processes in the order that tests/conftest.py gives them, the longest first.
-PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --max-worker-restart 3
 # Versions for test-spark; the newest patch of each is installed.
 SPARK     ?= 3.5 4.0 4.1 4.2 4.3
 # One of its suites by name; all, if empty.
