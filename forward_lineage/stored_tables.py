@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from forward_lineage.spark.names import split_name
+from forward_lineage.spark.names import in_backticks, split_name
 from rewrites.tables import BaseTable, StoredTable
 from udafs.errors import BadArgumentError, NotTracedError
 
@@ -39,6 +39,7 @@ class RowIds:
         digest: of the registration, which tells it from another one of the same number.
         trusted: whether it was taken on trust.
         row_id, relation, identified: see `BaseTable`; "" and None where numbers are given out.
+        added: whether the field of `DL` came after the table's first rows, which have NULL there for the empty set.
 
     """
 
@@ -52,6 +53,7 @@ class RowIds:
     row_id: str = ""
     relation: str = ""
     identified: str | None = None
+    added: bool = False
 
     @classmethod
     def of(cls, table: BaseTable) -> RowIds:
@@ -199,10 +201,12 @@ class Kept:
                 instead=_make(self.called),
             ) from None
         if self.fields is not None and list(self.fields) != meaning.names():
+            new = self.fields[len(meaning.tables) :]
+            is_halfway = bool(new) and [*meaning.names(), *new] == list(self.fields)
             raise NotTracedError(
                 f"the column DL of {self.called} has the fields {', '.join(self.fields)}, and its property {PROPERTY} "
                 f"speaks of {', '.join(meaning.names())}",
-                instead=_make(self.called),
+                instead=add_fields(self.called, new) if is_halfway else _make(self.called),
             )
         return meaning
 
@@ -233,7 +237,14 @@ class Kept:
             open=meaning.open,
             fleeting=meaning.fleeting,
             gone=dict(gone or {}),
+            added=frozenset(each.name for each in meaning.tables if each.added),
         )
+
+
+def add_fields(called: str, bases: Sequence[str]) -> str:
+    """Return the remedy where the lineage that a table keeps has no field for some base tables."""
+    fields = ", ".join(f"DL.{in_backticks(each)} BINARY" for each in bases)
+    return f"Run ALTER TABLE {called} ADD COLUMNS ({fields}) with lineage.sql."
 
 
 def _make(called: str, how: str = "") -> str:
@@ -262,7 +273,7 @@ def row_ids_of(name: str, sources: Iterable[BaseTable | StoredTable]) -> RowIds:
                 f"ids of {name} mean other rows in {found[first]} than in {found[other]}",
                 instead=f"Make both of the same registration of {name}.",
             )
-    return min(found, key=lambda each: (each.home is None, each.version))
+    return replace(min(found, key=lambda each: (each.home is None, each.version)), added=False)
 
 
 def _said_by(source: BaseTable | StoredTable) -> Sequence[RowIds]:

@@ -156,6 +156,11 @@ def dl_intersection(one: exp.Expr, other: exp.Expr) -> exp.Anonymous:
     return exp.Anonymous(this=DL_INTERSECTION, expressions=[one, other])
 
 
+def added_later(field: exp.Expr, lineage: exp.Expr) -> exp.Case:
+    """Return a field of a `DL` that is older than the field: where a row has lineage at all, NULL is the empty set."""
+    return exp.Case(ifs=[exp.If(this=exp.Is(this=lineage, expression=exp.Null()).not_(), true=dl_union(field))])
+
+
 def dl_stored(value: exp.Expr, table: str, check: str, gone: str | None = None) -> exp.Anonymous:
     """Return the lineage that a table keeps beside a row; `gone`: ids that do not hold any more."""
     said = [exp.Literal.string(each) for each in (table, check, gone) if each is not None]

@@ -91,6 +91,7 @@ class StoredTable:
             them a set for each of `lineage`, in columns that `carried_column` names. Then there is no `DL` to be
             checked.
         by_chance: whether it may have other rows when it is read again.
+        added: those of `lineage` whose NULL is the empty set, where the row has lineage at all.
     """
 
     name: str
@@ -105,6 +106,7 @@ class StoredTable:
     only: Mapping[str, str] = field(default_factory=dict)
     carried: str = ""
     by_chance: bool = False
+    added: frozenset[str] = frozenset()
 
 
 def carried_column(place: int) -> str:

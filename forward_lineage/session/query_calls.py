@@ -84,6 +84,8 @@ class QueryCalls:
 
         """
         traced = self._parts.statements.trace(sql, semantics)
+        if traced.then:
+            raise NotTracedError("a statement that is two to Spark", instead="Run it with lineage.sql(…), in Python.")
         if traced.as_it_is or traced.statement.is_command:
             return traced.rewritten.sql
         return self._parts.statements.run(traced)

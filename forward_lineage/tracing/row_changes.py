@@ -18,9 +18,10 @@ from forward_lineage.frontend.row_changes import Action, RowChange, edited, read
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.names import in_backticks, joined, string_literal
 from forward_lineage.spark.planning import Planner
-from forward_lineage.stored_tables import Kept, Meaning, check_of
+from forward_lineage.stored_tables import Kept, Meaning, add_fields, check_of
 from forward_lineage.tracing.commands import refuse_values
 from forward_lineage.tracing.functions import refuse_functions
+from rewrites.lineage_functions import added_later
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import NotTracedError
 from udafs.lineage_set import LineageSet
@@ -154,7 +155,7 @@ def _fields(change: RowChange, table: ChangedTable, source: RewrittenStatement) 
                 f"rows of {mine.name} would change {table.called}, whose column DL is lineage in "
                 f"{', '.join(table.meaning.names())}",
                 at=change.at,
-                instead=f"Make {table.called} of {mine.name}, too, with a join in its CREATE TABLE … AS.",
+                instead=f"{add_fields(table.called, [mine.name])} Then run the {change.verb} again.",
             )
         if not mine.means_the_same_as(other):
             raise NotTracedError(
@@ -173,10 +174,13 @@ def _lineage(change: RowChange, table: ChangedTable, action: Action, fields: Seq
     keeps = action.verb == "UPDATE" and not change.replaces_row(action, columns)
     of_source = {field.lower(): f"{change.source_called}.{LINEAGE_COLUMN}.{in_backticks(field)}" for field in fields}
     items: list[str] = []
-    for name in table.meaning.names():
-        new = of_source.get(name.lower())
+    for base in table.meaning.tables:
+        name, new = base.name, of_source.get(base.name.lower())
         if keeps:
-            own = f"{change.target_called}.{LINEAGE_COLUMN}.{in_backticks(name)}"
+            whole = f"{change.target_called}.{LINEAGE_COLUMN}"
+            own = f"{whole}.{in_backticks(name)}"
+            if base.added:
+                own = added_later(exp.Var(this=own), exp.Var(this=whole)).sql(dialect="spark")
             own = f"dl_stored({own}, {string_literal(table.called)}, '{table.check}')"
             new = own if new is None else f"dl_union({own}, {new})"
         items += [string_literal(name), new or _EMPTY]

@@ -22,6 +22,7 @@ from forward_lineage.frontend import (
     without_request,
 )
 from forward_lineage.frontend.lexing import refuse_no_text
+from forward_lineage.frontend.lineage_fields import read_lineage_fields
 from forward_lineage.frontend.rewriting import FilledTable, semantics_of
 from forward_lineage.frontend.row_changes import changes_rows
 from forward_lineage.frontend.settings import OF_READING
@@ -37,6 +38,7 @@ from forward_lineage.spark.settings import OF_TRAVEL, is_by_reference, is_guarde
 from forward_lineage.spark.tables import check_expression, view_texts_at_once
 from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
+from forward_lineage.tracing.added_fields import with_added_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.column_ranges import KnownRanges
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
@@ -77,6 +79,7 @@ class TracedStatement:
         on_trust: tables that BACKWARD(…) and FORWARD(…) in it rely on, taken on trust.
         as_it_is: whether it is run as the user wrote it: an INSERT whose rows go where lineage has no place.
         remembered: what is known of it since it was rewritten, here or before; None: nothing is kept of it.
+        then: a statement to be run behind it; "": none.
 
     """
 
@@ -88,6 +91,7 @@ class TracedStatement:
     on_trust: frozenset[str] = frozenset()
     as_it_is: bool = False
     remembered: Remembered | None = None
+    then: str = ""
 
 
 class Statements:
@@ -148,7 +152,7 @@ class Statements:
         """
         refuse_no_text(sql)
         sql = without_request(sql)
-        if unless_query is None and (changes := self._row_changes(sql, semantics, args, anywhere=anywhere)):
+        if unless_query is None and (changes := self._table_changes(sql, semantics, args, anywhere=anywhere)):
             return changes
         control = semantics != "data"
         consuming = self._chosen.put_in(
@@ -197,8 +201,16 @@ class Statements:
             sql, semantics, known.statement, known.rewritten, args, consuming.on_trust, remembered=known
         )
 
-    def _row_changes(self, sql: str, semantics: str, args: Arguments, *, anywhere: bool) -> TracedStatement | None:
-        """An UPDATE, DELETE or MERGE of a table that carries lineage; None: the statement is another one."""
+    def _table_changes(self, sql: str, semantics: str, args: Arguments, *, anywhere: bool) -> TracedStatement | None:
+        """A change of a table that carries lineage: its rows, or what they may be made of; None: another statement."""
+        adds = read_lineage_fields(sql)
+        if adds is not None and anywhere:
+            raise NotTracedError(
+                "ALTER TABLE that adds fields to DL is two statements", instead="Run it with lineage.sql(…)."
+            )
+        if adds is not None:
+            statement, first, then = with_added_fields(self._tables, sql, adds)
+            return TracedStatement(sql, semantics, statement, first, as_it_is=True, then=then)
         if not changes_rows(sql):
             return None
 
@@ -271,7 +283,8 @@ class Statements:
         """
         if traced.as_it_is:
             with spark_errors(text := traced.rewritten.user_sql):
-                return self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
+                found = self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
+                return self._spark.sql(traced.then) if traced.then else found
         if traced.statement.is_command:
             return self._carry_out(traced)
         meaning, known = self.meaning(traced), traced.remembered

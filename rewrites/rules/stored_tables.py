@@ -4,7 +4,8 @@ s  →  (SELECT a, …, dl_stored(DL.t, …) AS __dl_t, … FROM s) AS s
    →  (SELECT a, …, __dl_0 AS __dl_t, … FROM carried) AS s    where its rows are read elsewhere with their lineage
 Requires: no CTE has the name.
 Ensures:  the user's columns, which `DL` is none of; one hidden column, a set, for each field of `DL` that is traced.
-Nulls:    a row whose lineage is NULL stops the query: it would pass for one that is made of nothing.
+Nulls:    a row whose lineage is NULL stops the query: it would pass for one that is made of nothing. A field of `DL`
+          that was added later may be NULL where `DL` is not: the row was made of none of its rows.
 Raises:   NotTracedError for lineage of the other semantics, for LINEAGE ON a table behind it, and for what base tables
           refuse.
 """
@@ -16,7 +17,7 @@ from sqlglot import exp
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.environment import Environment
-from rewrites.lineage_functions import dl_intersection, dl_stored
+from rewrites.lineage_functions import added_later, dl_intersection, dl_stored
 from rewrites.nondeterminism import mark
 from rewrites.qualifiers import reads_file_metadata
 from rewrites.refusals import refuse
@@ -76,7 +77,10 @@ def _rows(table: StoredTable, source: exp.Table, traced: list[str], env: Environ
             value = exp.column(name(carried_column(table.lineage.index(base))), copy=False)
         else:
             told = called.sql(dialect="spark"), table.check, table.gone.get(base)
-            value = dl_stored(column(LINEAGE_COLUMN, base), *told)
+            kept: exp.Expr = column(LINEAGE_COLUMN, base)
+            if base in table.added:
+                kept = added_later(kept, exp.column(LINEAGE_COLUMN))
+            value = dl_stored(kept, *told)
         asked = table.only.get(base)
         lineage = value if asked is None else dl_intersection(value, env.parse(asked))
         columns.append(named(lineage, hidden_column(base)))

@@ -81,6 +81,20 @@ def test_the_oldest_registration_counts() -> None:
         row_ids_of("t", [BaseTable("t", ("id",), "t", "id"), stored])
 
 
+def test_a_field_that_was_added() -> None:
+    added = replace(KEY, name="u", added=True)
+    meaning = Meaning((NUMBERED, added))
+    assert Meaning.of_text(meaning.text()) == meaning
+    table = Kept("s", ("a",), meaning.text(), ("t", "u")).table()
+    assert table.added == {"u"}
+    assert row_ids_of("u", [table]) == replace(added, added=False)  # in a table that is made of it, no row is older
+    before = Meaning((NUMBERED,)).text()
+    with pytest.raises(NotTracedError, match=r"Run ALTER TABLE s ADD COLUMNS \(DL\.`u` BINARY, DL\.`v` BINARY\) with"):
+        Kept("s", ("a",), before, ("t", "u", "v")).table()
+    with pytest.raises(NotTracedError, match=r"Make s anew"):
+        Kept("s", ("a",), before, ("u", "t")).table()
+
+
 def test_inserts() -> None:
     target = Meaning((NUMBERED,), "control", fleeting=("n",))
     check_insert(target, target, "x")

@@ -27,6 +27,8 @@ def run_changes(lineage: ForwardLineage, kind: str, seed: int, statements: int) 
         lineage.register(base.name, key="id")
     lineage.sql(f"CREATE TABLE {place} USING {kind} AS {query}")
     try:
+        if not changes.made_of_both:
+            lineage.sql(f"ALTER TABLE {place} ADD COLUMNS (DL.{changes.bases[1].name} BINARY)")
         for number in range(statements + 1):
             text = changes.statement() if number else "as it was made"
             if number:

@@ -80,6 +80,7 @@ class Changes:
         name: of the target.
         rows: what is in it now.
         bases: tables that sources read.
+        made_of_both: whether the target was made of both; else the second is to be added to its lineage.
 
     """
 
@@ -87,6 +88,7 @@ class Changes:
     name: str
     rows: list[Row]
     bases: tuple[Base, Base]
+    made_of_both: bool
 
     def statement(self) -> str:
         """Return a statement, and change `rows` as it does."""
@@ -299,16 +301,17 @@ class Changes:
 
 
 def begun(chance: random.Random, name: str) -> tuple[Changes, str]:
-    """Return a target, and the query that makes its first rows."""
+    """Return a target, and the query that makes its first rows: of one table or of two."""
     one = Base("one_base", {at: _values(chance, at) for at in range(10)})
     two = Base("two_base", {100 + at: _values(chance, at) for at in range(4, 14)})
-    by_key = {row["k"]: made_of for row, made_of in two.traced()}
+    made_of_both = chance.random() < 0.5
+    by_key = {row["k"]: made_of for row, made_of in two.traced()} if made_of_both else {}
     rows = [
         ({name: row[name] for name in COLUMNS}, made_of | by_key.get(row["k"], _NOTHING))
         for row, made_of in one.traced()
     ]
-    query = "SELECT o.k, o.v, o.w FROM one_base o LEFT JOIN two_base b ON o.k = b.k"
-    return Changes(chance, name, rows, (one, two)), query
+    query = "SELECT o.k, o.v, o.w FROM one_base o" + (" LEFT JOIN two_base b ON o.k = b.k" if made_of_both else "")
+    return Changes(chance, name, rows, (one, two), made_of_both), query
 
 
 def _values(chance: random.Random, key: int) -> Values:

@@ -51,6 +51,15 @@ _ROWS, _IDS = 20, 8
 _PATIENCE = 0.3  # seconds until Spark is told again: a statement may have several jobs
 
 
+def is_traced(sql: str) -> bool:
+    """Say whether a statement is run with lineage; all others are Spark's alone."""
+    from forward_lineage.frontend.lineage_fields import read_lineage_fields  # noqa: PLC0415 - Spark is there
+
+    if sql.lstrip().upper().startswith(_TRACED):
+        return not _VIEW.match(sql)
+    return read_lineage_fields(sql) is not None
+
+
 class Shell:
     """Does entries, one after another.
 
@@ -171,8 +180,7 @@ class Shell:
             from forward_lineage.spark.progress import spark_progress  # noqa: PLC0415
 
             with spark_progress(lineage.spark, "running the statement"), spark_errors(sql):
-                traced = sql.lstrip().upper().startswith(_TRACED) and not _VIEW.match(sql)
-                found = FrameRows(lineage.sql(sql) if traced else lineage.spark.sql(sql))
+                found = FrameRows(lineage.sql(sql) if is_traced(sql) else lineage.spark.sql(sql))
             note_trust(found.trusted)
             if said := said_of_command(lineage, sql):
                 click.echo(in_one_line(said))

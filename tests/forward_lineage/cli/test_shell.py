@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage
 from forward_lineage.cli.interactive.completing import ShellCompleter
 from forward_lineage.cli.interactive.entries import UNFINISHED, Entry, entries, is_complete
+from forward_lineage.cli.interactive.entry_runner import is_traced
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.cli.in_this_process import invoke
 from tests.spark_programs import interpreted
@@ -98,6 +99,20 @@ def terminal_with_spark(home: Path) -> Iterator[Terminal]:
     found = Terminal(home, interpreted(os.environ))
     yield found
     found.child.close(force=True)
+
+
+@pytest.mark.parametrize(
+    ("sql", "traced"),
+    [
+        (" select 1", True),
+        ("ALTER TABLE t ADD COLUMNS (DL.news BINARY)", True),
+        ("ALTER TABLE t ADD COLUMNS (x INT)", False),
+        ("CREATE TEMP VIEW v AS SELECT 1", False),
+        ("SET x = 1", False),
+    ],
+)
+def test_which_statements_are_traced(sql: str, traced: bool) -> None:
+    assert is_traced(sql) is traced
 
 
 def test_questions_without_spark(terminal: Terminal, home: Path) -> None:

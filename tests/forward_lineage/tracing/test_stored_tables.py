@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import Catalog, ForwardLineage, rewrite_sql
 from forward_lineage.results import meaning_of, trusted_tables
-from forward_lineage.stored_tables import PROPERTY
+from forward_lineage.spark.names import string_literal
+from forward_lineage.stored_tables import PROPERTY, Meaning
 from tests.forward_lineage.conftest import kinds, rows_with_lineage
 from tests.shared_state import drop_views
 from tests.task_errors import REFUSED
@@ -73,6 +75,25 @@ def test_stars_show_the_users_columns(lineage: ForwardLineage) -> None:
     again = lineage.sql("SELECT * FROM totals WHERE total > :least", args={"least": 6})
     assert again.columns == ["k", "total", "DL"]
     assert len(again.collect()) == 2
+
+
+def test_a_field_that_came_later(lineage: ForwardLineage) -> None:
+    """NULL is the empty set in it where the row has lineage at all."""
+    spark = lineage.spark
+    lineage.sql("CREATE TABLE towns USING parquet AS SELECT city FROM cities")
+    sales, cities = (Meaning.of_text(property_of(spark, each)).tables[0] for each in ("totals", "towns"))
+    said = Meaning((sales, replace(cities, added=True))).text()
+    made = """
+        SELECT k, if(k < 'c', named_struct('sales', dl_of(s), 'cities', if(k = 'b', dl_of(7), NULL)), NULL) AS DL
+        FROM VALUES ('a', 1), ('b', 2), ('c', 3) AS t(k, s)"""
+    spark.sql(f"CREATE TABLE grown USING parquet TBLPROPERTIES ('{PROPERTY}' = {string_literal(said)}) AS {made}")
+    expected = [(("a",), {"sales": [1], "cities": []}), (("b",), {"sales": [2], "cities": [7]})]
+    assert traced(lineage, "SELECT * FROM grown WHERE k < 'c'") == expected
+    assert traced(lineage, "SELECT count(*) AS n FROM grown WHERE k < 'c'") == [
+        ((2,), {"sales": [1, 2], "cities": [7]})
+    ]
+    with pytest.raises(REFUSED, match="has no lineage"):
+        lineage.sql("SELECT * FROM grown").selectExpr("dl_ids(DL.cities)").collect()
 
 
 SAME = [
