@@ -1,7 +1,8 @@
 """The context of the suite and of campaigns: Spark's, without what makes each job dear (scala/).
 
-Its cleaner of closures takes a tenth of what a Java process of the suite does, settings of Hadoop a fifth, names that
-Py4J looks up a twelfth, and nothing of ours depends on any of them. Programs that tests start have Spark's own context.
+Spark's cleaner of closures takes a tenth of what a Java process of the suite does, and settings of Hadoop a fifth.
+Names that Py4J looks up take a twelfth. Nothing of ours depends on any of them. Programs of tests have Spark's own
+context.
 """
 
 from __future__ import annotations

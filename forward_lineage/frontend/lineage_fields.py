@@ -78,7 +78,7 @@ def _is_lineage(word: Token, before: Token) -> bool:
 
 
 def _fields(words: Sequence[Token]) -> tuple[str, ...] | None:
-    """What ADD COLUMNS adds to `DL`; None: it is another form."""
+    """Return the fields that ADD COLUMNS adds to `DL`; None: it is another form."""
     if [word.word for word in words[:2]] not in (["ADD", "COLUMN"], ["ADD", "COLUMNS"]):
         return None
     listed = words[2:]

@@ -1,4 +1,4 @@
-"""Which statements add fields to `DL`; what they do to tables is tested with engines, in tests/lakes."""
+"""ALTER TABLE that adds fields to `DL`, as it is read. Tests with engines, in tests/lakes, run it."""
 
 from __future__ import annotations
 
