@@ -280,21 +280,25 @@ def _said_by(source: BaseTable | StoredTable) -> Sequence[RowIds]:
     return [RowIds.of(source)] if isinstance(source, BaseTable) else Meaning.of_text(source.meaning).tables
 
 
-def check_fields(traced: Sequence[str], fields: Sequence[str]) -> None:
-    """Check that the column `DL` of a target is lineage in the tables that rows are traced to: structs go by position.
+def check_fields(traced: Sequence[str], fields: Sequence[str], called: str) -> None:
+    """Check that the column `DL` of a table has fields for all tables that rows are traced to.
 
     Args:
         traced: these tables.
         fields: those of the column.
+        called: what messages call the table.
 
     Raises:
-        NotTracedError: it is lineage in others, or in another order.
+        NotTracedError: a field is missing.
 
     """
-    if traced and [table.lower() for table in traced] != [each.lower() for each in fields]:
+    there = [each.lower() for each in fields]
+    missing = [table for table in traced if table.lower() not in there]
+    if missing:
         raise NotTracedError(
-            f"the column DL of the target is lineage in {', '.join(fields)}, that of the rows in {', '.join(traced)}",
-            instead="Insert rows that are made of the same tables, in the same order; or use lineage.save(…).",
+            f"rows made of {', '.join(missing)} go into {called}, whose column DL is lineage in {', '.join(fields)}",
+            instead=f"{add_fields(called, missing)} Delta and Iceberg know such a column. For other "
+            "formats, make the table anew, or use lineage.save(…).",
         )
 
 
@@ -310,14 +314,16 @@ def check_insert(rows: Meaning, target: Meaning, called: str) -> None:
         NotTracedError: they do not.
 
     """
-    check_fields(rows.names(), target.names())
+    check_fields(rows.names(), target.names(), called)
     if (rows.semantics, rows.granularity) != (target.semantics, target.granularity):
         kind = f"{target.semantics} lineage" if target.granularity == "rows" else "lineage of LINEAGE ON"
         raise NotTracedError(
             f"{called} has {kind}, and the rows to be inserted have {rows.semantics} lineage",
             instead=f'Say semantics="{target.semantics}", or insert them into a table of their own.',
         )
-    for mine, others in zip(rows.tables, target.tables, strict=True):
+    there = {each.name.lower(): each for each in target.tables}
+    for mine in rows.tables:
+        others = there[mine.name.lower()]
         if not mine.means_the_same_as(others):
             raise NotTracedError(
                 f"ids of {mine.name} mean other rows in {called}, which {_made_by(others)}, than in the rows to be "

@@ -10,13 +10,13 @@ puts no rows into one that means something else by them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_sql
-from forward_lineage.stored_tables import PROPERTY, Kept, Meaning, check_insert, check_of, row_ids_of
+from forward_lineage.stored_tables import PROPERTY, Kept, Meaning, check_fields, check_insert, check_of, row_ids_of
 from rewrites.aliases import output_name, table_name
 from rewrites.driver import RewrittenQuery
 from rewrites.environment import Semantics
@@ -24,6 +24,23 @@ from rewrites.lineage_functions import dl_into
 from rewrites.tables import StoredTable, Tables
 from rewrites.terms import LINEAGE_COLUMN, call, derived_table, named
 from udafs.lineage_set import LineageSet
+
+
+@dataclass(frozen=True)
+class FilledTable:
+    """What is known of the table that an INSERT fills.
+
+    Attributes:
+        columns: of an INSERT by position, those that the user's rows fill, if they are known. The rewritten one names
+            them, and `DL`, at any place in the table.
+        fields: those of its `DL`, where they are known: rows get empty lineage in what they are not made of.
+        meaning: what it says of the lineage in it, "" if it says nothing; None: what the tables of names know.
+
+    """
+
+    columns: Sequence[str] = ()
+    fields: Sequence[str] = ()
+    meaning: str | None = None
 
 
 def meaning_of(result: RewrittenQuery, semantics: Semantics) -> Meaning:
@@ -57,18 +74,21 @@ def as_inserted(tree: exp.Expr, query: exp.Query, meaning: Meaning, filled: Sequ
     return meaning if same else replace(meaning, fleeting=None)
 
 
-def write_meaning(tree: exp.Expr, query: exp.Query, meaning: Meaning, tables: Tables, into: str | None) -> None:
+def write_meaning(tree: exp.Expr, query: exp.Query, meaning: Meaning, tables: Tables, filled: FilledTable) -> None:
     """Write into a command what the lineage of its rows means; a query or a view stays as it is.
+
+    Rows that go into a table get the fields of its `DL`, in its order: structs go by position. Those of base tables
+    that the rows are not made of are empty.
 
     Args:
         tree: the command, its query not put back yet; edited.
         query: its rewritten query, whose last column is `DL`; edited.
         meaning: of its lineage.
         tables: what names mean.
-        into: of an INSERT, what its target says, "" if it says nothing; None: what `tables` know of it.
+        filled: the table that an INSERT fills.
 
     Raises:
-        NotTracedError: the target means something else by its lineage.
+        NotTracedError: the target means something else by its lineage, or has none of a base table.
     """
     if isinstance(tree, exp.Create) and str(tree.args.get("kind")).upper() == "TABLE":
         if tree.args.get("properties") is None:
@@ -79,9 +99,17 @@ def write_meaning(tree: exp.Expr, query: exp.Query, meaning: Meaning, tables: Ta
         target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
         parts = table_name(target)
         if parts:
-            lineage = query.selects[-1]
-            check = check_of(_said_by_target(parts, meaning, tables, into))
-            lineage.set("this", dl_into(lineage.this, _called(target), check))
+            called, lineage = ".".join(parts), query.selects[-1]
+            into, fields = filled.meaning, filled.fields
+            known = tables.find(parts) if into is None else None
+            if isinstance(known, StoredTable):
+                into, fields = known.meaning, known.lineage
+            if fields:
+                check_fields(meaning.names(), fields, called)
+                lineage.set("this", _filled(lineage.this, meaning.names(), fields))
+            if into:
+                check_insert(meaning, Kept(called, (), into).meaning(), called)
+            lineage.set("this", dl_into(lineage.this, _called(target), check_of(into or meaning.text())))
 
 
 def write_empty_lineage(tree: exp.Expr, filled: Sequence[str], fields: Sequence[str]) -> None:
@@ -121,20 +149,21 @@ def _width(query: exp.Query) -> int | None:
     return None if any(item.is_star for item in query.selects) else len(query.selects)
 
 
+def _filled(struct: exp.Expr, traced: Sequence[str], fields: Sequence[str]) -> exp.Expr:
+    """Return the lineage of rows (`lineage_struct`) with the fields of a target."""
+    values = dict(zip(map(str.lower, traced), struct.expressions[1::2], strict=True))
+    return _struct({field: values.get(field.lower()) for field in fields})
+
+
 def _empty(fields: Sequence[str]) -> exp.Expr:
-    value = exp.HexString(this=LineageSet([]).to_bytes().hex().upper())
-    return call("named_struct", *(each for field in fields for each in (exp.Literal.string(field), value.copy())))
+    return _struct(dict.fromkeys(fields))
 
 
-def _said_by_target(parts: tuple[str, ...], meaning: Meaning, tables: Tables, into: str | None) -> str:
-    """The meaning that the target must state when the rows come; if nothing is known of it, the rows' own meaning."""
-    known = tables.find(parts) if into is None else None
-    said = known.meaning if isinstance(known, StoredTable) else into
-    if not said:
-        return meaning.text()
-    called = ".".join(parts)
-    check_insert(meaning, Kept(called, (), said).meaning(), called)
-    return said
+def _struct(fields: Mapping[str, exp.Expr | None]) -> exp.Expr:
+    """Return a value of `DL`; None is the empty set."""
+    empty = exp.HexString(this=LineageSet([]).to_bytes().hex().upper())
+    items = ((exp.Literal.string(field), value or empty.copy()) for field, value in fields.items())
+    return call("named_struct", *(each for item in items for each in item))
 
 
 def _called(target: exp.Table) -> str:

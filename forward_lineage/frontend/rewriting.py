@@ -12,7 +12,13 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.consuming import refuse_calls
 from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
-from forward_lineage.frontend.lineage_properties import as_inserted, meaning_of, write_empty_lineage, write_meaning
+from forward_lineage.frontend.lineage_properties import (
+    FilledTable,
+    as_inserted,
+    meaning_of,
+    write_empty_lineage,
+    write_meaning,
+)
 from forward_lineage.frontend.parameters import in_order, name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.parsing import read_fragment
 from forward_lineage.frontend.pipes import name_columns
@@ -44,23 +50,6 @@ class StatementPart:
     frames: tuple[str, ...]
     unread: tuple[str, ...]
     number: str
-
-
-@dataclass(frozen=True)
-class FilledTable:
-    """What is known of the table that an INSERT fills.
-
-    Attributes:
-        columns: of an INSERT by position, those that the user's rows fill, if they are known. The rewritten one names
-            them, and `DL`, at any place in the table.
-        fields: those of its `DL`, where they are known: rows that are made of no base row get the empty lineage.
-        meaning: what it says of the lineage in it, "" if it says nothing; None: what the tables of names know.
-
-    """
-
-    columns: Sequence[str] = ()
-    fields: Sequence[str] = ()
-    meaning: str | None = None
 
 
 @dataclass(frozen=True)
@@ -195,7 +184,7 @@ def _rewritten(
     meaning = meaning_of(result, options.semantics) if result.tables else None
     if meaning is not None:
         meaning = as_inserted(tree, result.tree, meaning, target.columns)
-        write_meaning(tree, result.tree, meaning, tables, target.meaning)
+        write_meaning(tree, result.tree, meaning, tables, target)
     written = _put_back(tree, result, target.columns)
     if not result.tables:
         write_empty_lineage(written, target.columns, target.fields)

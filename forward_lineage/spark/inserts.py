@@ -53,3 +53,15 @@ def insert_targets(spark: SparkSession, sql: str) -> list[Target] | None:
     if found is None:
         return None
     return [Target(tuple(columns), tuple(lineage), next(iter(said), None)) for columns, lineage, said in found]
+
+
+def lineage_target(spark: SparkSession, table: str) -> Target | None:
+    """Return a table that keeps lineage, None if it keeps none or there is no such table.
+
+    Args:
+        spark: a session with the kernel attached.
+        table: its name as SQL writes it.
+
+    """
+    found = insert_targets(spark, f"INSERT INTO {table} SELECT 1")
+    return found[0] if found and found[0].lineage else None

@@ -15,7 +15,7 @@ from sqlglot import exp
 from forward_lineage.frontend import RewrittenStatement, Statement
 from forward_lineage.frontend.lineage_fields import LineageFields
 from forward_lineage.row_ids.session_tables import RegisteredTables
-from forward_lineage.spark.inserts import Target, insert_targets
+from forward_lineage.spark.inserts import Target, lineage_target
 from forward_lineage.spark.names import in_backticks, joined, string_literal
 from forward_lineage.stored_tables import PROPERTY, Kept, Meaning, RowIds
 from rewrites.terms import LINEAGE_COLUMN
@@ -62,13 +62,13 @@ def _ids(tables: RegisteredTables, name: str) -> RowIds:
 
 
 def _target(spark: SparkSession, adds: LineageFields) -> Target:
-    targets = insert_targets(spark, f"INSERT INTO {adds.table} SELECT 1")
-    if not targets or not targets[0].lineage:
+    found = lineage_target(spark, adds.table)
+    if found is None:
         raise NotTracedError(
             f"{joined(adds.parts)} has no column DL that is lineage",
             instead='Make it with lineage.sql("CREATE TABLE … AS SELECT …").',
         )
-    return targets[0]
+    return found
 
 
 def _refuse_other_lineage(called: str, meaning: Meaning) -> None:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from forward_lineage.frontend import RewrittenStatement, Statement, without_clause
 from forward_lineage.frontend.lexing import lex, meaningful, position_at
 from forward_lineage.frontend.row_changes import Action, RowChange, edited, read_row_change
-from forward_lineage.spark.inserts import Target, insert_targets
+from forward_lineage.spark.inserts import Target, lineage_target
 from forward_lineage.spark.names import in_backticks, joined, string_literal
 from forward_lineage.spark.planning import Planner
 from forward_lineage.stored_tables import Kept, Meaning, add_fields, check_of
@@ -70,12 +70,12 @@ def with_lineage_of_changes(
     change = read_row_change(without_clause(sql))
     if change is None:
         return None
-    targets = insert_targets(spark, f"INSERT INTO {change.target.text} SELECT 1")
-    if not targets or not targets[0].lineage:
+    target = lineage_target(spark, change.target.text)
+    if target is None:
         return None
     if change.sql != sql:
         refuse_values(sql, change.sql)
-    table = _table(change, targets[0], semantics)
+    table = _table(change, target, semantics)
     _refuse_lineage_in_text(change)
     _refuse_functions(spark, change)
     source = rewritten(change.source_query()) if _takes_lineage(change) else None

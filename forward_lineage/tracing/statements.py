@@ -23,7 +23,8 @@ from forward_lineage.frontend import (
 )
 from forward_lineage.frontend.lexing import refuse_no_text
 from forward_lineage.frontend.lineage_fields import read_lineage_fields
-from forward_lineage.frontend.rewriting import FilledTable, semantics_of
+from forward_lineage.frontend.lineage_properties import FilledTable
+from forward_lineage.frontend.rewriting import semantics_of
 from forward_lineage.frontend.row_changes import changes_rows
 from forward_lineage.frontend.settings import OF_READING
 from forward_lineage.frontend.time_travel import PastReading, find_past_readings, with_tables
@@ -37,7 +38,6 @@ from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.settings import OF_TRAVEL, is_by_reference, is_guarded, settings_at_once, weighs_copies
 from forward_lineage.spark.tables import check_expression, view_texts_at_once
 from forward_lineage.spark.versions import refuse_what_is_newer
-from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.added_fields import with_added_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.column_ranges import KnownRanges
@@ -209,6 +209,7 @@ class Statements:
                 "ALTER TABLE that adds fields to DL is two statements", instead="Run it with lineage.sql(…)."
             )
         if adds is not None:
+            _refuse_arguments(args)
             statement, first, then = with_added_fields(self._tables, sql, adds)
             return TracedStatement(sql, semantics, statement, first, as_it_is=True, then=then)
         if not changes_rows(sql):
@@ -220,8 +221,7 @@ class Statements:
         found = with_lineage_of_changes(self._spark, sql, semantics, rewritten)
         if found is None:
             return None
-        if args:
-            raise NotTracedError("parameters in a command are not traced", instead="Write the values into the SQL.")
+        _refuse_arguments(args)
         return TracedStatement(sql, semantics, *found, as_it_is=True)
 
     def _with_past(self, sql: str) -> str:
@@ -343,8 +343,7 @@ class Statements:
             return resolved_once(self._spark.sql(sql, args=values) if values else self._spark.sql(sql))
 
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
-        if traced.args:
-            raise NotTracedError("parameters in a command are not traced", instead="Write the values into the SQL.")
+        _refuse_arguments(traced.args)
         with spark_errors():
             return self._spark.sql(traced.rewritten.sql)
 
@@ -367,8 +366,6 @@ class Statements:
             if statement.is_query or statement.is_command:
                 self._prefer_sparks_complaint(statement.text, args)
             raise ours from None
-        if target is not None:
-            check_fields(rewritten.tables, target.lineage)
         return Remembered(statement, rewritten, names.answers)
 
     def _prefer_sparks_complaint(self, sql: str, args: Arguments) -> None:
@@ -399,6 +396,12 @@ class Statements:
         if not any(map(read.is_in_text, planner.functions)):  # one of their name may do something else another time
             self._faithful.add(known)
         return functions_by_chance(statement.tree, read, planner)
+
+
+def _refuse_arguments(args: Arguments) -> None:
+    """Values of parameters are given to queries alone."""
+    if args:
+        raise NotTracedError("parameters in a command are not traced", instead="Write the values into the SQL.")
 
 
 def _plain_insert(

@@ -8,7 +8,7 @@ import pytest
 
 from forward_lineage import Catalog, rewrite_sql
 from forward_lineage.frontend import parse, rewrite_statement
-from forward_lineage.frontend.rewriting import FilledTable
+from forward_lineage.frontend.lineage_properties import FilledTable
 from forward_lineage.stored_tables import PROPERTY, Kept, Meaning, RowIds, check_insert, check_of, row_ids_of
 from rewrites.tables import BaseTable, StoredTable
 from udafs.errors import BadArgumentError, NameTakenError, NotRegisteredError, NotTracedError
@@ -101,8 +101,8 @@ def test_inserts() -> None:
     check_insert(replace(target, fleeting=()), target, "x")
     others = [
         (
-            replace(target, tables=(NUMBERED, KEY)),
-            r"^the column DL of the target is lineage in t, that of the rows in t",
+            replace(target, tables=(NUMBERED, replace(KEY, name="u"))),
+            r"^rows made of u go into x, whose column DL is lineage in t\.",
         ),
         (replace(target, semantics="data"), r'^x has control lineage, .* have data lineage\. Say semantics="control"'),
         (replace(target, granularity="granules"), r"^x has control lineage"),
@@ -117,6 +117,15 @@ def test_inserts() -> None:
     for rows, message in others:
         with pytest.raises(NotTracedError, match=message):
             check_insert(rows, target, "x")
+
+
+def test_rows_of_some_of_the_tables() -> None:
+    other = replace(NUMBERED, name="u", digest="f")
+    target = Meaning((NUMBERED, other), "control")
+    for some in ((other,), (other, NUMBERED), ()):
+        check_insert(replace(target, tables=some), target, "x")
+    with pytest.raises(NotTracedError, match=r"^ids of u mean other rows in x"):
+        check_insert(replace(target, tables=(replace(other, home="/elsewhere"),)), target, "x")
 
 
 def test_columns_that_may_change_are_those_of_the_target() -> None:
@@ -201,3 +210,15 @@ def test_inserts_by_a_catalog() -> None:
     assert check_of(Meaning((KEY,), "control").text()) in rewrite_sql(
         "INSERT INTO s SELECT k FROM t", catalog, "control"
     )
+
+
+def test_inserts_by_a_catalog_fill_the_fields_that_rows_are_not_made_of() -> None:
+    table = {"columns": ["id", "k"], "key": "id"}
+    catalog = Catalog({"t": table, "u": table, "v": table})
+    catalog.add_stored("s", ["k"], Meaning((replace(KEY, name="u", relation="u"), KEY)).text())
+    text = rewrite_sql("INSERT INTO s SELECT k FROM t", catalog)
+    assert "named_struct('u', X'0000', 't', " in text
+    text = rewrite_sql("INSERT INTO s SELECT t.k FROM t JOIN u USING (k)", catalog)
+    assert text.index("'u'") < text.index("'t'")
+    with pytest.raises(NotTracedError, match=r"^rows made of v go into s, whose column DL is lineage in u, t\."):
+        rewrite_sql("INSERT INTO s SELECT k FROM v", catalog)

@@ -126,6 +126,41 @@ def test_into_partitions_with_lineage(lineage: ForwardLineage, sql: str, found: 
     assert sets(lineage, "carries_parts") == {1: [1], 2: [2]}
 
 
+_EACH = {0: ([], [0]), 1: ([1], []), 2: ([2], [])}
+OF_SOME_TABLES = [
+    ("SELECT k, 1 FROM another WHERE k = 0", {0: ([], [0])}),
+    ("SELECT k, g FROM base", {1: ([1], []), 2: ([2], [])}),
+    ("SELECT another.k, g FROM another CROSS JOIN base WHERE g = 20", {0: ([2], [0])}),
+    ("SELECT k, count(*) FROM (SELECT k FROM another UNION ALL SELECT k FROM base) GROUP BY k", _EACH),
+    ("SELECT sum(b.k), max(c.g) FROM base AS b JOIN base AS c ON b.k < c.k", {1: ([1, 2], [])}),
+    ("(SELECT k, g FROM base EXCEPT SELECT k, k FROM another) ORDER BY k LIMIT 1", {1: ([1], [])}),
+    ("SELECT a + 5, b FROM of_both WHERE a = 9", {14: ([1], [0])}),
+    ("SELECT 7, 7", {7: ([], [])}),
+]
+
+
+@pytest.mark.parametrize("columns", ["", "(b, a)"])
+@pytest.mark.parametrize(("query", "expected"), OF_SOME_TABLES)
+def test_rows_of_some_of_the_base_tables(
+    lineage: ForwardLineage, query: str, expected: dict[int, tuple[list[int], list[int]]], columns: str
+) -> None:
+    """The fields of the others are empty, in whatever order the query reads its tables."""
+    lineage.sql("CREATE TABLE of_both USING parquet AS SELECT 9 AS a, g AS b FROM another JOIN base WHERE base.k = 1")
+    try:
+        if columns == "(b, a)":
+            query = f"SELECT q.y, q.x FROM ({query}) AS q(x, y)"
+        lineage.sql(f"INSERT INTO of_both {columns} {query}")
+        found = lineage.sql("SELECT * FROM of_both").selectExpr("a", "dl_ids(DL.base) AS b", "dl_ids(DL.another) AS t")
+        there = {row.a: (row.b, row.t) for row in found.collect()}
+        assert there == {9: ([1], [0]), **expected}
+        sums = lineage.sql("SELECT count(*) AS n FROM of_both").selectExpr("n", "dl_ids(DL.another) AS ids").first()
+        assert sums is not None
+        assert sums.n == 1 + len(expected)
+        assert sums.ids == [0]
+    finally:
+        lineage.spark.sql("DROP TABLE of_both")
+
+
 def test_a_table_that_does_not_say_what_its_lineage_means(lineage: ForwardLineage) -> None:
     """It gets rows with their lineage; only, no query traces through it."""
     lineage.spark.sql("CREATE TABLE by_hand (a BIGINT, DL STRUCT<base: BINARY>) USING parquet")
@@ -187,13 +222,15 @@ def test_into_a_folder(lineage: ForwardLineage, tmp_path: Path, form: str) -> No
 REFUSED = [
     (
         "INSERT INTO carries SELECT k, k FROM another",
-        "the column DL of the target is lineage in base, that of the rows in another. Insert rows that are made of the "
-        "same tables, in the same order; or use lineage.save(…).",
+        "rows made of another go into carries, whose column DL is lineage in base. Run ALTER TABLE carries ADD COLUMNS "
+        "(DL.`another` BINARY) with lineage.sql. Delta and Iceberg know such a column. For other formats, make the "
+        "table anew, or use lineage.save(…).",
     ),
     (
         "INSERT INTO carries SELECT k, g FROM base JOIN another USING (k)",
-        "the column DL of the target is lineage in base, that of the rows in base, another. Insert rows that are made "
-        "of the same tables, in the same order; or use lineage.save(…).",
+        "rows made of another go into carries, whose column DL is lineage in base. Run ALTER TABLE carries ADD COLUMNS "
+        "(DL.`another` BINARY) with lineage.sql. Delta and Iceberg know such a column. For other formats, make the "
+        "table anew, or use lineage.save(…).",
     ),
     (
         "INSERT INTO carries SELECT k, g FROM base\nLINEAGE ON g",
