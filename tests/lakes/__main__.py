@@ -83,7 +83,8 @@ def _run_changes(spark: SparkSession, root: Path, kind: str, seed: int, statemen
 
 def _run_histories(spark: SparkSession, root: Path, kind: str, seeds: range, steps: int) -> int:
     def compare(seed: int) -> str:
-        return f"{steps} steps, {run_history(spark, kind, seed, steps, root / f'home{seed}')} looks"
+        looks, at_once, refused = run_history(spark, kind, seed, steps, root / f"home{seed}")
+        return f"{steps} steps, {looks} looks, {at_once} times two writers at once, {refused} of them refused"
 
     return _judge(kind, seeds, compare)
 

@@ -8,11 +8,13 @@ other key gets it.
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -24,6 +26,8 @@ Rows = dict[int, tuple[Row, int]]
 """Key → the row, and the step that wrote it last."""
 _HIDDEN = {"delta": "_metadata.row_id", "iceberg": "_row_id"}
 _GROUPS = 3
+_CONFLICT = re.compile("conflict|concurrent|missing data files", re.IGNORECASE)
+"""What engines say when another writer was first."""
 
 
 @dataclass
@@ -42,6 +46,20 @@ class Seen:
     columns: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Change:
+    """A statement that changes the table.
+
+    Attributes:
+        sql: the statement.
+        note: makes the same of the dict.
+
+    """
+
+    sql: str
+    note: Callable[[], None]
+
+
 @dataclass
 class History:
     """A table and its dict.
@@ -52,6 +70,8 @@ class History:
         log: what was done, as SQL.
         snapshots: what can be rolled back to: the engine's version → rows and columns.
         ids: every key that ever had an id.
+        at_once: how often two writers wrote at the same time.
+        refused: how often the engine refused one of them.
 
     """
 
@@ -66,6 +86,8 @@ class History:
     number: int = 0
     next_key: int = 0
     value: int = 0
+    at_once: int = 0
+    refused: int = 0
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"{self.kind} {self.seed}")
@@ -80,53 +102,43 @@ class History:
         steps += [self.insert, self.update, self.delete, self.merge, self.add_column, self.rename, self.widen]
         # Iceberg refuses to write part of a file anew: a group has files of its own where the table is partitioned.
         by_group = self.kind == "delta" or self.is_partitioned
-        steps += [self.roll_back, self.delete_all, self.overwrite if by_group else self.delete]
-        weights = [4] * 5 + [2] * 4 + [1, 1, 1, 2, 0.3, 1]
+        steps += [self.roll_back, self.delete_all, self.overwrite if by_group else self.delete, self.write_at_once]
+        weights = [4] * 5 + [2] * 4 + [1, 1, 1, 2, 0.3, 1, 4]
         before = len(self.log)
         self.number += 1
         self.chance.choices(steps, weights)[0]()
         return "; ".join(self.log[before:])
 
     def insert(self) -> None:
-        rows = self._new_rows(self.chance.randint(1, 6))
-        self._run(f"INSERT INTO {self.name} {self._values(rows)}")
-        self._written(rows)
+        self._take(self._insert())
 
     def update(self) -> None:
-        condition, hit = self._condition()
-        value = self._new_value()
-        self._run(f"UPDATE {self.name} SET v = {value} + k WHERE {condition}")
-        self._written([{**self.rows[key][0], "v": value + key} for key in hit])
+        self._take(self._update(*self._condition()))
 
     def delete(self) -> None:
-        condition, hit = self._condition()
-        self._run(f"DELETE FROM {self.name} WHERE {condition}")
-        self._gone(hit)
+        self._take(self._delete(*self._condition()))
 
     def delete_all(self) -> None:
         self._run(f"DELETE FROM {self.name}")
         self._gone(list(self.rows))
 
     def merge(self) -> None:
-        """Some rows are changed, some go, some come."""
-        value = self._new_value()
-        hit = self.chance.sample(sorted(self.rows), k=min(len(self.rows), self.chance.randint(0, 4)))
-        gone = [key for key in hit if self.chance.random() < 0.3]
-        new = self._new_rows(self.chance.randint(0, 3))
-        source = [f"({key}, {key in gone})" for key in hit] + [f"({row['k']}, false)" for row in new]
-        if not source:
-            return
-        columns = ", ".join(self.columns)
-        numbers = {row["k"]: row for row in new}
-        values = ", ".join(self._case(column, numbers) for column in self.columns)
-        self._run(
-            f"MERGE INTO {self.name} AS t USING (SELECT * FROM VALUES {', '.join(source)} AS s(key, goes)) AS s "
-            f"ON t.k = s.key WHEN MATCHED AND s.goes THEN DELETE WHEN MATCHED THEN UPDATE SET v = {value} + s.key "
-            f"WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})"
-        )
-        self._gone(gone)
-        self._written([{**self.rows[key][0], "v": value + key} for key in hit if key not in gone])
-        self._written(new)
+        self._take(self._merge(self._some_keys(4)))
+
+    def write_at_once(self) -> None:
+        """Two writers change different rows at the same time; one that the engine refuses has changed nothing."""
+        keys = self._some_keys(6)
+        changes = [self._change_of(half) for half in (keys[::2], keys[1::2])]
+        self.log.append(f"at once: {changes[0].sql} | {changes[1].sql}")
+        with ThreadPoolExecutor(len(changes)) as writers:
+            taken = list(writers.map(self._is_taken, [self.spark.newSession() for _ in changes], changes))
+        assert any(taken), "the engine refused both writers"
+        self.at_once += 1
+        self.refused += taken.count(False)
+        self.spark.sql(f"REFRESH TABLE {self.name}")  # Iceberg's catalog keeps a table for each session
+        for change, is_taken in zip(changes, taken, strict=True):
+            if is_taken:
+                change.note()
 
     def compact(self) -> None:
         """Files are written anew; no row changes, and ids stay."""
@@ -180,10 +192,10 @@ class History:
         at = self.chance.choice(there)
         rows, columns = self.snapshots[at]
         if self.kind == "delta":
-            self._run(f"RESTORE TABLE {self.name} TO VERSION AS OF {at}", remember=False)
+            self._run(f"RESTORE TABLE {self.name} TO VERSION AS OF {at}")
         else:
             to = f"set_current_snapshot(table => '{self._in_catalog}', snapshot_id => {at})"
-            self._run(f"CALL {CATALOG}.system.{to}", remember=False)
+            self._run(f"CALL {CATALOG}.system.{to}")
         self.rows, self.columns = dict(rows), dict(columns)
         self._remember()
 
@@ -212,14 +224,74 @@ class History:
         self.number += 1
         self.insert()
 
+    def _insert(self) -> Change:
+        rows = self._new_rows(self.chance.randint(1, 6))
+        return Change(f"INSERT INTO {self.name} {self._values(rows)}", lambda: self._written(rows))
+
+    def _update(self, condition: str, hit: list[int]) -> Change:
+        value = self._new_value()
+        rows = [{**self.rows[key][0], "v": value + key} for key in hit]
+        return Change(f"UPDATE {self.name} SET v = {value} + k WHERE {condition}", lambda: self._written(rows))
+
+    def _delete(self, condition: str, hit: list[int]) -> Change:
+        return Change(f"DELETE FROM {self.name} WHERE {condition}", lambda: self._gone(hit))
+
+    def _merge(self, hit: list[int]) -> Change:
+        """Of the keys, some rows are changed and some go; some rows come."""
+        value = self._new_value()
+        gone = [key for key in hit if self.chance.random() < 0.3]
+        new = self._new_rows(self.chance.randint(0 if hit else 1, 3))
+        source = [f"({key}, {key in gone})" for key in hit] + [f"({row['k']}, false)" for row in new]
+        columns = ", ".join(self.columns)
+        numbers = {row["k"]: row for row in new}
+        values = ", ".join(self._case(column, numbers) for column in self.columns)
+        changed = [{**self.rows[key][0], "v": value + key} for key in hit if key not in gone]
+
+        def note() -> None:
+            self._gone(gone)
+            self._written(changed + new)
+
+        return Change(
+            f"MERGE INTO {self.name} AS t USING (SELECT * FROM VALUES {', '.join(source)} AS s(key, goes)) AS s "
+            f"ON t.k = s.key WHEN MATCHED AND s.goes THEN DELETE WHEN MATCHED THEN UPDATE SET v = {value} + s.key "
+            f"WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})",
+            note,
+        )
+
+    def _change_of(self, keys: list[int]) -> Change:
+        """A statement that changes no rows but those of the keys, by chance."""
+        if not keys:
+            return self._insert()
+        condition = f"k IN ({', '.join(map(str, keys))})"
+        ways = [
+            self._insert,
+            lambda: self._merge(keys),
+            lambda: self._update(condition, keys),
+            lambda: self._delete(condition, keys),
+        ]
+        return self.chance.choice(ways)()
+
+    def _take(self, change: Change) -> None:
+        self._run(change.sql)
+        change.note()
+
+    @staticmethod
+    def _is_taken(spark: SparkSession, change: Change) -> bool:
+        try:
+            spark.sql(change.sql).collect()
+        except Exception as error:
+            if _CONFLICT.search(str(error)):
+                return False
+            raise
+        return True
+
     @property
     def _in_catalog(self) -> str:
         return self.name.partition(".")[2]
 
-    def _run(self, sql: str, *, remember: bool = True) -> None:
+    def _run(self, sql: str) -> None:
         self.log.append(sql)
         self.spark.sql(sql).collect()
-        self._due = remember
 
     def _written(self, rows: list[Row]) -> None:
         for row in rows:
@@ -248,6 +320,10 @@ class History:
             return f"g = {group}", [key for key, (row, _) in self.rows.items() if row["g"] == group]
         wanted = self.chance.sample(range(self.next_key), k=min(self.next_key, self.chance.randint(1, 3)))
         return f"k IN ({', '.join(map(str, wanted))})", [key for key in wanted if key in self.rows]
+
+    def _some_keys(self, most: int) -> list[int]:
+        """Keys that are there, none to so many, in no order."""
+        return self.chance.sample(sorted(self.rows), k=min(len(self.rows), self.chance.randint(0, most)))
 
     def _new_value(self) -> int:
         self.value += 1000
@@ -373,8 +449,23 @@ class DifferenceError(Exception):
     """A history came out otherwise than its dict says; the message has all that was done."""
 
 
-def run_history(spark: SparkSession, kind: str, seed: int, steps: int, home: Path) -> int:
-    """Make and judge one history, drop its table, and return how often it was looked at.
+class Judged(NamedTuple):
+    """What a history without a difference had in it.
+
+    Attributes:
+        looks: how often it was compared.
+        at_once: how often two writers wrote at the same time.
+        refused: how often the engine refused one of them.
+
+    """
+
+    looks: int
+    at_once: int
+    refused: int
+
+
+def run_history(spark: SparkSession, kind: str, seed: int, steps: int, home: Path) -> Judged:
+    """Make and judge one history, and drop its table.
 
     Args:
         spark: a session with the format's engine.
@@ -401,4 +492,4 @@ def run_history(spark: SparkSession, kind: str, seed: int, steps: int, home: Pat
         raise DifferenceError(f"{type(error).__name__}: {str(error)[:2000]}\n    {done}") from error
     finally:
         spark.sql(f"DROP TABLE {history.name}")
-    return looked
+    return Judged(looked, history.at_once, history.refused)
