@@ -251,7 +251,7 @@ def query_of(tree: exp.Expr) -> exp.Query:
 def _no_query(tree: exp.Expr) -> NotTracedError:
     verb = (tree.name if isinstance(tree, exp.Command) else tree.key).upper()
     what = f"{verb} is no query"
-    instead = "Trace SELECT …, CREATE … AS SELECT or INSERT … SELECT."
+    instead = "Run it with spark.sql(…). You can trace SELECT …, CREATE … AS SELECT and INSERT … SELECT."
     if verb == "EXECUTE":
         what = "EXECUTE IMMEDIATE, whose text is made while it runs, is not read here"
         instead = "Trace what it gives: lineage.trace(spark.sql(…))."

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from forward_lineage.spark.found_names import is_temporary_function
+from rewrites.refusals import position_of
 from udafs.errors import LineageError, NotTracedError, Position
 
 _A_FUNCTION = "dl_of"  # stands for all of the kernel's
@@ -21,6 +22,24 @@ def form_of_insert(ours: LineageError) -> LineageError:
         at=ours.at,
         instead="Write INSERT INTO or OVERWRITE the table, PARTITION (…) and (columns) if need be, then the query.",
     )
+
+
+def refuse_replacing(tree: exp.Expr) -> None:
+    """Refuse INSERT … REPLACE WHERE: it takes no names of columns, and `DL` stands anywhere among them.
+
+    Args:
+        tree: a statement, whose target has a column `DL` if it is an INSERT.
+
+    Raises:
+        NotTracedError: it is one.
+
+    """
+    if isinstance(tree, exp.Insert) and (tree.args.get("where") or tree.args.get("using")):
+        raise NotTracedError(
+            "INSERT … REPLACE into a table with a column DL, which takes rows by position alone",
+            at=position_of(tree),
+            instead="Run DELETE FROM … WHERE …, then INSERT INTO …, each with lineage.sql.",
+        )
 
 
 def refuse_values(sql: str, before: str) -> NoReturn:

@@ -41,7 +41,7 @@ from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.tracing.added_fields import with_added_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.column_ranges import KnownRanges
-from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
+from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_replacing, refuse_values
 from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
 from forward_lineage.tracing.granule_cache import KnownHere
 from forward_lineage.tracing.guarding import moves_safely, refuse_another_plan
@@ -247,6 +247,8 @@ class Statements:
             raise (ours if target is None else form_of_insert(ours)) from None
         if unless_query is not None and not statement.is_query:
             raise unless_query
+        if target is not None:
+            refuse_replacing(statement.tree)
         return statement
 
     def _meaning_of_names(self, anywhere: bool, narrowed: Narrowed | None, consuming: Consuming) -> NamesOfStatement:

@@ -220,6 +220,14 @@ def test_into_a_folder(lineage: ForwardLineage, tmp_path: Path, form: str) -> No
 
 
 REFUSED = [
+    *(
+        (
+            f"INSERT INTO carries REPLACE {which} SELECT k, g FROM base",
+            "INSERT … REPLACE into a table with a column DL, which takes rows by position alone (line 1, column 13). "
+            "Run DELETE FROM … WHERE …, then INSERT INTO …, each with lineage.sql.",
+        )
+        for which in ("WHERE a = 1", "USING (a)")
+    ),
     (
         "INSERT INTO carries SELECT k, k FROM another",
         "rows made of another go into carries, whose column DL is lineage in base. Run ALTER TABLE carries ADD COLUMNS "
