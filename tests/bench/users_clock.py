@@ -33,6 +33,8 @@ BARS = {
     ("tpch", "data"): (1.03, 1.25),
     ("tpch", "control"): (1.2, 2.0),
     ("walmart", "data"): (None, 1.5),
+    ("tpch over delta", "data"): (1.05, 1.3),
+    ("tpch over iceberg", "data"): (1.05, 1.3),
 }
 CONFIDENCE = 0.93
 

@@ -96,12 +96,13 @@ def fetched(artifact: str) -> Path:
     return place
 
 
-def lake_session(root: Path, *kinds: str) -> SparkSession:
+def lake_session(root: Path, *kinds: str, memory: str = "2g") -> SparkSession:
     """Start the session of a process, with the engines of some formats and a catalog for Iceberg's tables.
 
     Args:
         root: the folder of the tables.
         kinds: ``delta``, ``iceberg`` or both.
+        memory: of the driver.
 
     Raises:
         NoEngineError: see `jars`.
@@ -124,4 +125,4 @@ def lake_session(root: Path, *kinds: str) -> SparkSession:
         settings[f"spark.sql.catalog.{CATALOG}.type"] = "hadoop"
         settings[f"spark.sql.catalog.{CATALOG}.warehouse"] = str(root / "lake")
     spelled = {key.replace(".", "__"): value for key, value in settings.items()}
-    return local_session("lakes", master="local[2]", driver_memory="2g", log=root / "spark.log", **spelled)
+    return local_session("lakes", master="local[2]", driver_memory=memory, log=root / "spark.log", **spelled)
