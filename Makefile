@@ -34,7 +34,7 @@ help:
 	@echo "make test-long   hours: the cases that make test leaves out, thousands of random queries, scale factor 1, twenty kills"
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
-	@echo "make test-lakes  tables of Delta and Iceberg by their own engines, which Maven fetches, fifteen minutes"
+	@echo "make test-lakes  Delta, Iceberg, OpenLineage's agent and Comet, which Maven fetches, half an hour"
 	@echo "make test-newcomer  pages typed in, from the wheel, in empty environments, fifteen minutes"
 	@echo "make check       formatter, linter, types, spelling, long sentences, the pages' links"
 	@echo "make docs        the pages as a site, in site/; its search needs a server: python -m http.server -d site"
@@ -88,7 +88,7 @@ test-spark: $(READY)
 	@$(PY) -m forward_lineage.spark.java
 	@JOBS=$(JOBS) $(PY) -m tests.spark_versions $(SPARK) $(if $(SUITE),--suite "$(SUITE)")
 
-# Delta's and Iceberg's own engines, fetched with Maven, in an environment with the Spark that they were made for.
+# Delta's and Iceberg's own engines, OpenLineage's agent and Comet, fetched with Maven, with the Spark they were made for.
 test-lakes: $(READY)
 	@$(PY) -m forward_lineage.spark.java
 	@$(PY) -m tests.lakes --tests
