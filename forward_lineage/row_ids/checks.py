@@ -48,12 +48,12 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_copied_files(spark, manifest)
         return
     if manifest.is_past:
-        check_there(manifest)
+        check_there(spark, manifest)
         _check_name(spark, manifest)
         return
     if manifest.provider.by_format:
         named = manifest.identity
-        check_version(manifest, table_of(manifest) if named is None else current(spark, named, manifest.name))
+        check_version(manifest, table_of(spark, manifest) if named is None else current(spark, named, manifest.name))
         _check_name(spark, manifest)
         return
     opened = _check_name(spark, manifest)
@@ -77,14 +77,14 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     _check_copied_files(spark, manifest)
 
 
-def check_there(manifest: Manifest) -> None:
+def check_there(spark: SparkSession, manifest: Manifest) -> None:
     """Check that the files of an earlier version of a table with a log are there; nobody changes them.
 
     Raises:
         ChangedError: one is gone.
 
     """
-    if change := first_change(manifest.files, stat_files(file.path for file in manifest.files)):
+    if change := first_change(manifest.files, stat_files((file.path for file in manifest.files), spark)):
         raise taken_away(manifest.name, change)
 
 

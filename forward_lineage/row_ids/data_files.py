@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,8 @@ from udafs.delta import MAX_ID
 from udafs.errors import BadArgumentError, DamagedError
 
 Looks = tuple[int, int, str]  # size, time and footer: what a file keeps when it is moved
+PARQUET_MARK = b"PAR1"
+"""What Parquet files begin with. Before a footer it is enough of a file to read the footer from."""
 _HIDDEN = (".", "_")  # names of files that Spark does not read
 
 
@@ -121,10 +124,25 @@ def _no_path(path: Path) -> BadArgumentError:
 
 
 def stat_files(paths: Iterable[str], spark: SparkSession | None = None) -> list[DataFile]:
-    """Look at these files, as by `list_files`; those that are missing are left out."""
+    """Look at these files, as by `list_files`; those that are missing are left out.
+
+    Args:
+        paths: as manifests have them.
+        spark: the session; without one no file is seen that is not local.
+
+    Raises:
+        SetupError: another file system cannot be listed.
+
+    """
+    wanted = list(paths)
+    near = [path for path in wanted if not is_far(path)]
     if spark is not None and is_remote(spark):
-        return [DataFile(*file) for file in far_files.near_files_there(spark, paths)]
-    return [_stat(Path(path)) for path in paths if Path(path).is_file()]
+        found = [DataFile(*file) for file in far_files.near_files_there(spark, near)]
+    else:
+        found = [_stat(Path(path)) for path in near if Path(path).is_file()]
+    if spark is not None and len(near) < len(wanted):
+        found += map(of_far, far_files.files_there(spark, (), [path for path in wanted if is_far(path)]))
+    return found
 
 
 def input_files(frame: DataFrame) -> tuple[DataFile, ...]:
@@ -166,6 +184,23 @@ def read_footers(files: Sequence[DataFile], spark: SparkSession | None = None) -
         return [replace(file, rows=rows, footer=footer) for file, (rows, footer) in zip(files, tails, strict=True)]
     with ThreadPoolExecutor(max_workers=min(32, 4 * (os.cpu_count() or 1))) as pool:
         return list(pool.map(_read_footer, files))
+
+
+def of_footer(file: DataFile, footer: bytes) -> DataFile:
+    """Fill in what `read_footers` does, of a file whose footer was read, with all that stands behind it.
+
+    Raises:
+        DamagedError: it is no footer.
+
+    """
+    import pyarrow as arrow  # noqa: PLC0415 - half a second that a key table does not need
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        rows = parquet.read_metadata(io.BytesIO(PARQUET_MARK + footer)).num_rows
+    except (arrow.ArrowException, OSError) as error:
+        raise _no_parquet(file, error) from None
+    return replace(file, rows=rows, footer=hashlib.sha256(footer).hexdigest())
 
 
 def _address(file: DataFile) -> str:
@@ -222,11 +257,15 @@ def _read_footer(file: DataFile) -> DataFile:
             metadata = opened.metadata
             rows, length = metadata.num_rows, metadata.serialized_size
     except (arrow.ArrowException, OSError) as error:
-        reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
-        raise DamagedError(
-            f"{file.path} cannot be read as Parquet: {reason}",
-            instead="Write that file again, or take it out of the folder; other formats are named by format=.",
-        ) from None
+        raise _no_parquet(file, error) from None
     with Path(file.path).open("rb") as stream:
         stream.seek(-(min(length, file.size - 8) + 8), os.SEEK_END)
         return replace(file, rows=rows, footer=hashlib.sha256(stream.read()).hexdigest())
+
+
+def _no_parquet(file: DataFile, error: Exception) -> DamagedError:
+    reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
+    return DamagedError(
+        f"{file.path} cannot be read as Parquet: {reason}",
+        instead="Write that file again, or take it out of the folder; other formats are named by format=.",
+    )

@@ -28,6 +28,8 @@ WITH_A_LOG = 4
 WITH_OLD_ROWS = 5
 #: Of a table with a log whose files are not read row by row as they are: format 4, but for that.
 WITH_DELETED_ROWS = 6
+#: Of a table with a log that is not local: format 6, but for that.
+WITH_A_FAR_LOG = 7
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
@@ -172,6 +174,8 @@ class Manifest:
     @property
     def _format(self) -> int:
         if self.provider.by_format:
+            if is_far(self.source["path"]) or not self.near:
+                return WITH_A_FAR_LOG
             plain = bool(self.files) and self.identity is None and not self.is_past
             later = any(part.keys() & {"renamed", "cast", "deleted"} for part in self.source["parts"])
             return WITH_A_LOG if plain and not later else WITH_DELETED_ROWS
@@ -298,7 +302,8 @@ class Manifest:
             raise ValueError("a log of another type")
         if len([number(each) for each in self.source["changed"]]) != len(self.files):
             raise ValueError("files of which it is not known when they came")
-        if not 0 <= self.source["next_id"] <= self.next_id or not self.source["path"].startswith("/"):
+        place = self.source["path"]
+        if not 0 <= self.source["next_id"] <= self.next_id or (is_far(place) and not is_address(place)):
             raise ValueError("no such id, or no such place")
         if self.provider is Provider.DELTA and not self.source["version"].isdecimal():
             raise ValueError("no such version")

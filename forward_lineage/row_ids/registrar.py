@@ -106,7 +106,7 @@ class Registrar:
             case Provider.DICTIONARY:
                 return self._dictionary(name, list(manifest.key), trusted)
             case Provider.DELTA | Provider.ICEBERG if not manifest.is_past:
-                table = table_of(manifest)
+                table = table_of(self.spark, manifest)
                 if manifest.identity is not None:
                     table = current(self.spark, manifest.identity, name)
                 check_kept(manifest, table)
@@ -129,12 +129,12 @@ class Registrar:
 
         """
         named = manifest.identity
-        table = table_of(manifest) if named is None else current(self.spark, named, manifest.name)
+        table = table_of(self.spark, manifest) if named is None else current(self.spark, named, manifest.name)
         version = version_of(self.spark, manifest.name, table, value, is_time=is_time)
         name = name_of_version(manifest.name, version)
         known = self.registrations.latest(name)
         if known is not None and known.is_past and known.key[:2] == manifest.key[:2]:
-            check_there(known)
+            check_there(self.spark, known)
             self._make_view(known)
             return known
         if known is not None or self.spark.catalog.tableExists(quoted_name(name)):

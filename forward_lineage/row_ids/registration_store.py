@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.row_ids.manifest import WITH_DELETED_ROWS, Manifest, Provider
+from forward_lineage.row_ids.manifest import WITH_A_FAR_LOG, Manifest, Provider
 from forward_lineage.row_ids.written_sql import check_sql
 from forward_lineage.spark.names import in_backticks, split_name
 from forward_lineage.spark.paths import checked_path
@@ -340,5 +340,5 @@ REGISTRATION = Kind(
     read=read,
     dropped=lambda manifest: manifest.provider is Provider.DROPPED,
     damaged=_damaged,
-    latest=WITH_DELETED_ROWS,
+    latest=WITH_A_FAR_LOG,
 )

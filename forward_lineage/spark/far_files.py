@@ -6,6 +6,7 @@ The session's settings say how a file system is reached (`spark.hadoop.fs.…`),
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ from udafs.requests import ask
 
 _NUL = "\0"  # between what is given and what is answered; no path has one
 _NANOSECONDS = 1_000_000  # in a millisecond
+_GONE = "-"  # answered of a file that is not there
+_MOST_BYTES = 64 << 20  # of one answer, as far as that is known before
+_MOST_FOOTERS = 1000  # of one answer: most have a few thousand bytes
 
 
 class FarFile(NamedTuple):
@@ -58,6 +62,21 @@ class Tail(NamedTuple):
 
     rows: int
     footer: str
+
+
+class Span(NamedTuple):
+    """A part of a file.
+
+    Attributes:
+        path: address of the file.
+        offset: of its first byte.
+        size: bytes; None: all to the end of the file, whose length its store is then asked for.
+
+    """
+
+    path: str
+    offset: int = 0
+    size: int | None = None
 
 
 def default_is_local(spark: SparkSession) -> bool:
@@ -128,6 +147,17 @@ def files_there(spark: SparkSession, roots: Iterable[str], addresses: Sequence[s
     return list(_far_files(_answer(asked) or ()))
 
 
+def files_inside(spark: SparkSession, folder: str) -> list[FarFile] | None:
+    """List all files in a folder, and none below it; None if there is nothing.
+
+    Raises:
+        SetupError: it cannot be listed.
+
+    """
+    found = _answer(_asked(spark, "inside", path=folder))
+    return None if found is None else list(_far_files(found))
+
+
 def near_files(spark: SparkSession, path: str) -> list[NearFile] | None:
     """List the files that Spark would read under a local path of the server's machine; None if there is nothing.
 
@@ -161,6 +191,41 @@ def read_tails(spark: SparkSession, files: Sequence[tuple[str, int]]) -> list[Ta
     asked = _NUL.join(f"{path}{_NUL}{size}" for path, size in files)
     found = _answer(_asked(spark, "footers", files=asked)) or ()
     return [Tail(int(rows), footer) for rows, footer in zip(found[::2], found[1::2], strict=True)]
+
+
+def whole_footers(spark: SparkSession, files: Sequence[tuple[str, int]]) -> Iterator[bytes]:
+    """Yield the footer of each Parquet file, with all that stands behind it; otherwise as `read_tails`."""
+    for first in range(0, len(files), _MOST_FOOTERS):
+        asked = _NUL.join(f"{path}{_NUL}{size}" for path, size in files[first : first + _MOST_FOOTERS])
+        yield from map(base64.b64decode, _answer(_asked(spark, "whole footers", files=asked)) or ())
+
+
+def read_spans(spark: SparkSession, spans: Sequence[Span]) -> Iterator[bytes | None]:
+    """Yield the bytes of each part of a file, read up to 32 at a time; None if there is no such file.
+
+    Raises:
+        ChangedError: a file is shorter.
+        SetupError: one cannot be read.
+
+    """
+    for together in _in_answers(spans):
+        asked = _NUL.join(
+            f"{path}{_NUL}{offset}{_NUL}{-1 if size is None else size}" for path, offset, size in together
+        )
+        for said in _answer(_asked(spark, "read", files=asked)) or ():
+            yield None if said == _GONE else base64.b64decode(said)
+
+
+def _in_answers(spans: Sequence[Span]) -> Iterator[list[Span]]:
+    """Divide parts of files into those that are read in one answer, which has to fit into memory as text."""
+    together: list[Span] = []
+    for span in spans:
+        if together and sum(each.size or 0 for each in (*together, span)) > _MOST_BYTES:
+            yield together
+            together = []
+        together.append(span)
+    if together:
+        yield together
 
 
 def roots_read(frame: DataFrame) -> list[str]:
@@ -210,6 +275,11 @@ def _answer(answer: str) -> Sequence[str] | None:
         raise DamagedError(
             f"{place} cannot be read as Parquet: {why}",
             instead="Write that file again, or take it out of the folder; other formats are named by format=.",
+        )
+    if said == "denied":
+        raise SetupError(
+            f"{place} may not be listed or read: {why}",
+            instead="Let the user of this session read it: spark.hadoop.fs.… settings say who that is.",
         )
     raise SetupError(
         f"{place} cannot be listed or read: {why}",

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.local import local_session
@@ -44,6 +45,8 @@ SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
 """The database of Iceberg's JDBC catalog."""
 CATALOG = "ice"
 """The catalog of Iceberg's tables; Delta's are in Spark's own."""
+#: Hadoop → the SDK that its file system `s3a:` is made for.
+_AWS: Mapping[str, str] = {"3.4.1": "2.24.6", "3.4.2": "2.29.52"}
 _PATIENCE = 300  # seconds for a jar
 _EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
@@ -53,6 +56,26 @@ _EXTENSIONS = {
 
 class NoEngineError(Exception):
     """The engine of a format is not to be had here; the message says why."""
+
+
+def hadoop_version() -> str:
+    """Return the version of Hadoop that PySpark has."""
+    (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    return client.stem.removeprefix("hadoop-client-api-")
+
+
+def s3a_jars() -> list[Path]:
+    """Return the jars of Hadoop's file system for S3, fetched first where they are not there.
+
+    Raises:
+        NoEngineError: there is none for this Hadoop, no Maven, or Maven does not find it.
+
+    """
+    hadoop = hadoop_version()
+    if hadoop not in _AWS:
+        raise NoEngineError(f"no s3a: is known for Hadoop {hadoop}, but for {' and '.join(_AWS)}")
+    names = (f"org.apache.hadoop:hadoop-aws:{hadoop}", f"software.amazon.awssdk:bundle:{_AWS[hadoop]}")
+    return [fetched(name) for name in names]
 
 
 def jars(kind: str) -> list[Path]:
@@ -105,12 +128,14 @@ def lake_session(root: Path, *kinds: str, memory: str = "2g") -> SparkSession:
         memory: of the driver.
 
     Raises:
-        NoEngineError: see `jars`.
+        NoEngineError: see `jars` and `s3a_jars`.
 
     """
     needed = [jar for kind in kinds for jar in jars(kind)] + ([fetched(SQLITE)] if "iceberg" in kinds else [])
     settings = {
         "spark.jars": ",".join(map(str, needed)),
+        # Not among spark.jars, each of which Spark copies: there are 600 MB of them.
+        "spark.driver.extraClassPath": ":".join(map(str, s3a_jars())),
         "spark.sql.extensions": ",".join(_EXTENSIONS[kind] for kind in kinds),
         "spark.sql.warehouse.dir": str(root / "warehouse"),
         "spark.sql.shuffle.partitions": "2",

@@ -180,8 +180,8 @@ def test_a_checksum_in_format_1(table: Table) -> None:
 
 
 def test_a_later_format(table: Table) -> None:
-    assert table.refusal(format_1({**table.data(), "format": 7})) == (
-        "has format 7 and this release reads up to 6, so use the release that wrote it or register the table again."
+    assert table.refusal(format_1({**table.data(), "format": 8})) == (
+        "has format 8 and this release reads up to 7, so use the release that wrote it or register the table again."
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest
 from forward_lineage.row_ids.written_sql import Part
@@ -44,7 +45,7 @@ def changed_rows(spark: SparkSession, then: tuple[Manifest, Path], now: tuple[Ma
     """
     old, new = (_files(each) for each, _ in (then, now))
     different = {path for path, deleted in old.items() if new.get(path) != deleted}
-    _check_comparable(then[0], now[0], different)
+    _check_comparable(spark, then[0], now[0], different)
     came = _rows(now, {path for path, deleted in new.items() if old.get(path) != deleted})
     went = _rows(then, different)
     kind = f"CASE WHEN b.{_ID} IS NULL THEN '{CAME}' ELSE '{DIFFERS}' END"
@@ -66,7 +67,7 @@ def _files(version: Manifest) -> dict[str, bytes]:
     return found
 
 
-def _check_comparable(before: Manifest, after: Manifest, gone: Iterable[str]) -> None:
+def _check_comparable(spark: SparkSession, before: Manifest, after: Manifest, gone: Iterable[str]) -> None:
     if not (before.provider.by_format and after.provider.by_format):
         raise NotTracedError(
             f"when rows of {after.name} were changed is not known: ids by {after.provider} do not say it",
@@ -77,7 +78,9 @@ def _check_comparable(before: Manifest, after: Manifest, gone: Iterable[str]) ->
             f"ids of {after.name} in version {before.version} do not mean the same rows now",
             instead="Name a later version.",
         )
-    if missing := next((path for path in sorted(gone) if not Path(path).is_file()), None):
+    needed = sorted(gone)
+    there = {file.path for file in stat_files(needed, spark)}
+    if missing := next((path for path in needed if path not in there), None):
         raise ChangedError(
             f"which rows of {after.name} went since version {before.version} cannot be told: {missing} is gone",
             instead="Name a later version.",

@@ -11,12 +11,12 @@ import struct
 import uuid
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
+from forward_lineage.row_ids.formats.log_files import LogPath, beside, read_part
 from forward_lineage.row_ids.formats.snapshot import damaged
 from forward_lineage.spark.paths import address_of, is_address, is_local, local_path
 from udafs import roaring_reader
@@ -31,7 +31,21 @@ _UUID = 20  # characters of one in Z85
 _GROUP = 5  # characters of Z85 for four bytes
 
 
-def of_delta(descriptor: Mapping[str, Any], folder: Path) -> LineageSet:
+def place_of(descriptor: Mapping[str, Any], folder: LogPath) -> tuple[LogPath, int, int] | None:
+    """Return the file of a vector of Delta's, the first byte in it, and how many there are; None: it is in the log itself.
+
+    Args:
+        descriptor: a ``deletionVector``.
+        folder: the table's.
+
+    """
+    if descriptor["storageType"] == "i":
+        return None
+    path = _delta_file(str(descriptor["storageType"]), str(descriptor["pathOrInlineDv"]), folder)
+    return path, int(descriptor.get("offset") or 0), int(descriptor["sizeInBytes"]) + 2 * _WORD
+
+
+def of_delta(descriptor: Mapping[str, Any], folder: LogPath) -> LineageSet:
     """Read the positions that an `add` of a Delta log leaves out.
 
     Args:
@@ -44,19 +58,19 @@ def of_delta(descriptor: Mapping[str, Any], folder: Path) -> LineageSet:
     """
     said, size = str(descriptor["pathOrInlineDv"]), int(descriptor["sizeInBytes"])
     where = f"the deletion vector {said}"
-    if descriptor["storageType"] == "i":
+    place = place_of(descriptor, folder)
+    if place is None:
         data = _of_z85(said, where, "Delta")[:size]
     else:
-        path = _delta_file(str(descriptor["storageType"]), said, folder)
-        where = f"the deletion vector in {path}"
-        framed = _bytes_of(path, int(descriptor.get("offset") or 0), size + 2 * _WORD, "Delta")
+        where = f"the deletion vector in {place[0]}"
+        framed = _bytes_of(*place, "Delta")
         head, data, checksum = framed[:_WORD], framed[_WORD:-_WORD], framed[-_WORD:]
         _check(head == struct.pack(">i", size) and _sum(data) == checksum, where, "Delta")
     _check(data[:_WORD] == _DELTA_MAGIC, where, "Delta")
     return _positions(data[_WORD:], int(descriptor["cardinality"]), where, "Delta")
 
 
-def of_iceberg(path: Path, offset: int, size: int, rows: int) -> LineageSet:
+def of_iceberg(path: LogPath, offset: int, size: int, rows: int) -> LineageSet:
     """Read the positions in a blob of a Puffin file.
 
     Args:
@@ -86,14 +100,17 @@ def _positions(body: bytes, rows: int, where: str, kind: str) -> LineageSet:
     return found
 
 
-def _delta_file(storage: str, said: str, folder: Path) -> Path:
+def _delta_file(storage: str, said: str, folder: LogPath) -> LogPath:
     """A vector lies beside the data files under a UUID, in a folder of any name; or anywhere."""
     if storage == "u":
         named = uuid.UUID(bytes=_of_z85(said[-_UUID:], said, "Delta"))
         return folder / said[:-_UUID] / f"deletion_vector_{named}.bin"
-    if is_address(said):
-        return local_path(said) if is_local(said) else Path(address_of(said))
-    return Path(unquote(said))
+    address = is_address(said) and not is_local(said)
+    place = address_of(said) if address else str(local_path(said)) if is_address(said) else unquote(said)
+    found = beside(folder, place)
+    if found is None:
+        raise damaged("Delta", place, "lies on another file system than the table")
+    return found
 
 
 def _of_z85(text: str, where: str, kind: str) -> bytes:
@@ -108,11 +125,9 @@ def _of_z85(text: str, where: str, kind: str) -> bytes:
     return found
 
 
-def _bytes_of(path: Path, offset: int, size: int, kind: str) -> bytes:
+def _bytes_of(path: LogPath, offset: int, size: int, kind: str) -> bytes:
     try:
-        with path.open("rb") as stream:
-            stream.seek(offset)
-            return stream.read(size)
+        return read_part(path, offset, size)
     except FileNotFoundError:
         raise damaged(kind, str(path), "is missing") from None
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from pyspark.sql.types import StructType
 
 from forward_lineage.row_ids.formats import deletion_vectors
+from forward_lineage.row_ids.formats.log_files import LogPath, beside, fetch, is_folder
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, digest_of, other_reader
 from forward_lineage.spark.paths import address_of, is_address, is_local, local_path
 from udafs.errors import ChangedError, DamagedError, LineageError, NotTracedError
@@ -101,12 +100,12 @@ class State:
         )
 
 
-def is_table(folder: Path) -> bool:
+def is_table(folder: LogPath) -> bool:
     """Tell whether a folder holds a Delta table."""
-    return os.path.isdir(folder / LOG)  # noqa: PTH112 - of a name that is too long `Path.is_dir` raises
+    return is_folder(folder / LOG)
 
 
-def current_version(folder: Path) -> int:
+def current_version(folder: LogPath) -> int:
     """Return the number of the last commit, by a listing of the log.
 
     Raises:
@@ -116,12 +115,12 @@ def current_version(folder: Path) -> int:
     return max(commits(folder))
 
 
-def commit_file(folder: Path, version: int) -> Path:
+def commit_file(folder: LogPath, version: int) -> LogPath:
     """Return where a commit is written down."""
     return folder / LOG / f"{version:020}.json"
 
 
-def read(folder: Path, version: int | None = None) -> Snapshot:
+def read(folder: LogPath, version: int | None = None) -> Snapshot:
     """Read a version of a table from its log.
 
     Args:
@@ -143,6 +142,7 @@ def read(folder: Path, version: int | None = None) -> Snapshot:
     what = f"the {KIND} table in {folder}"
     _check_ids(state, what)
     _check_readable(state, what)
+    _fetch_vectors(state, folder)
     schema = json.loads(state.metadata["schemaString"])
     columns = StructType.fromJson(schema).fields
     mapped = _mapping(state) == "name"
@@ -165,7 +165,7 @@ def read(folder: Path, version: int | None = None) -> Snapshot:
     )
 
 
-def kept_ids(folder: Path, since: int, until: int) -> bool | None:
+def kept_ids(folder: LogPath, since: int, until: int) -> bool | None:
     """Tell whether row tracking was on in every version from one to another; None: the log does not reach back so far.
 
     Where it was off, ids may have been given anew.
@@ -177,6 +177,7 @@ def kept_ids(folder: Path, since: int, until: int) -> bool | None:
         state = replayed(folder, since)
     except DamagedError:  # what came before is cleared away
         return None
+    fetch(commit_file(folder, version) for version in range(since, until + 1))
     for version in range(since, until + 1):
         state.apply(_of_commit(folder, version), known[version])
         if not state.tracks_rows:
@@ -184,7 +185,7 @@ def kept_ids(folder: Path, since: int, until: int) -> bool | None:
     return True
 
 
-def commits(folder: Path) -> dict[int, str]:
+def commits(folder: LogPath) -> dict[int, str]:
     """Return the numbers of the commits in a log, each with the name of its file.
 
     Raises:
@@ -200,11 +201,11 @@ def commits(folder: Path) -> dict[int, str]:
     return found
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: LogPath) -> list[str]:
     return [entry.name for entry in (folder / LOG).iterdir()]
 
 
-def replayed(folder: Path, version: int) -> State:
+def replayed(folder: LogPath, version: int) -> State:
     """Return what the log says up to a version: by the newest checkpoint that is whole, and the commits after it.
 
     Raises:
@@ -212,20 +213,22 @@ def replayed(folder: Path, version: int) -> State:
 
     """
     begun, parts = _checkpoint(folder, version)
-    state = State()
+    state, since = State(), range(begun + 1, version + 1)
+    fetch([*(folder / LOG / part for part in parts), *(commit_file(folder, each) for each in since)])
     if parts:
         actions = [action for part in parts for action in _of_checkpoint(folder / LOG / part)]
-        sidecars = [action["sidecar"]["path"] for action in actions if "sidecar" in action]
-        actions += [each for path in sidecars for each in _of_checkpoint(_sidecar(folder, path))]
+        sidecars = [_sidecar(folder, action["sidecar"]["path"]) for action in actions if "sidecar" in action]
+        fetch(sidecars)
+        actions += [each for path in sidecars for each in _of_checkpoint(path)]
         state.apply(actions, parts[0])
-    for each in range(begun + 1, version + 1):
+    for each in since:
         state.apply(_of_commit(folder, each), f"{each:020}.json")
     if not state.metadata or not state.protocol:
         raise damaged(KIND, str(folder / LOG), "says nothing of the table's columns, or of its protocol")
     return state
 
 
-def _checkpoint(folder: Path, version: int) -> tuple[int, list[str]]:
+def _checkpoint(folder: LogPath, version: int) -> tuple[int, list[str]]:
     """Return the version and the files of the newest checkpoint up to a version; -1 and none where there is none."""
     found: dict[tuple[int, int], list[str]] = {}
     for name in sorted(_names(folder)):
@@ -237,11 +240,16 @@ def _checkpoint(folder: Path, version: int) -> tuple[int, list[str]]:
     return max(whole, default=(-1, []))
 
 
-def _sidecar(folder: Path, path: str) -> Path:
-    return local_path(path) if is_address(path) else folder / LOG / "_sidecars" / unquote(path)
+def _sidecar(folder: LogPath, path: str) -> LogPath:
+    if not is_address(path):
+        return folder / LOG / "_sidecars" / unquote(path)
+    found = beside(folder, place_of(path, folder))
+    if found is None:
+        raise damaged(KIND, path, "lies on another file system than the table")
+    return found
 
 
-def _of_commit(folder: Path, version: int) -> Iterator[Action]:
+def _of_commit(folder: LogPath, version: int) -> Iterator[Action]:
     path = commit_file(folder, version)
     try:
         yield from _of_lines(path.read_bytes(), path.name)
@@ -259,12 +267,12 @@ def _of_lines(data: bytes, name: str) -> list[Action]:
     return actions
 
 
-def _of_checkpoint(path: Path) -> list[Action]:
+def _of_checkpoint(path: LogPath) -> list[Action]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         raise damaged(KIND, path.name, "is missing") from None
-    return _of_lines(data, path.name) if path.suffix == ".json" else _of_rows(data, path.name)
+    return _of_lines(data, path.name) if path.name.endswith(".json") else _of_rows(data, path.name)
 
 
 def _of_rows(data: bytes, name: str) -> list[Action]:
@@ -336,7 +344,12 @@ def _inside(kind: Any, path: str) -> Iterator[str]:
             yield from _inside(kind["valueType"], f"{path}[]")
 
 
-def _live(add: Action, state: State, folder: Path) -> LiveFile:
+def _fetch_vectors(state: State, folder: LogPath) -> None:
+    vectors = (add["deletionVector"] for add in state.files.values() if add.get("deletionVector") is not None)
+    fetch((), [part for vector in vectors if (part := deletion_vectors.place_of(vector, folder)) is not None])
+
+
+def _live(add: Action, state: State, folder: LogPath) -> LiveFile:
     try:
         said = dict(add.get("partitionValues") or ())
         names = _partition_names(state)
@@ -364,7 +377,7 @@ def _partition_names(state: State) -> dict[str, str]:
     return {column: str(fields[column]["metadata"][_PHYSICAL]) for column in columns}
 
 
-def place_of(path: str, folder: Path) -> str:
+def place_of(path: str, folder: LogPath) -> str:
     """An `add`'s path is a URI, relative to the table's folder or absolute."""
     if is_address(path):
         return str(local_path(path)) if is_local(path) else address_of(path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
+import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,8 +22,9 @@ from typing import Any
 
 from forward_lineage.extras import import_extra
 from forward_lineage.row_ids.formats import deletion_vectors
+from forward_lineage.row_ids.formats.log_files import LogPath, beside, fetch, is_file, is_folder
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
-from forward_lineage.spark.paths import address_of, is_local
+from forward_lineage.spark.paths import is_address
 from udafs.errors import ChangedError, LineageError, NotTracedError
 from udafs.lineage_set import LineageSet
 
@@ -54,15 +55,15 @@ _WRITTEN_PLAINLY = {"boolean", "int", "long", "date", "string"}
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 
 
-def is_table(folder: Path) -> bool:
+def is_table(folder: LogPath) -> bool:
     """Tell whether a folder holds an Iceberg table, or a path is a metadata file of one."""
     if folder.name.endswith(_SUFFIX):
-        return os.path.isfile(folder)  # noqa: PTH113 - of a name that is too long `Path.is_file` raises
+        return is_file(folder)
     metadata = folder / "metadata"
-    return os.path.isdir(metadata) and any(entry.name.endswith(_SUFFIX) for entry in metadata.iterdir())  # noqa: PTH112
+    return is_folder(metadata) and any(entry.name.endswith(_SUFFIX) for entry in metadata.iterdir())
 
 
-def current_metadata(place: Path) -> Path:
+def current_metadata(place: LogPath) -> LogPath:
     """Return the metadata file of the current version.
 
     Args:
@@ -85,7 +86,7 @@ def current_metadata(place: Path) -> Path:
     raise _no_version(place, any(name.endswith(_SUFFIX) for name in names))
 
 
-def _no_version(place: Path, of_a_catalog: bool) -> LineageError:
+def _no_version(place: LogPath, of_a_catalog: bool) -> LineageError:
     if of_a_catalog:
         return NotTracedError(
             f"which version of the {KIND} table in {place} is the current one only its catalog knows",
@@ -94,7 +95,7 @@ def _no_version(place: Path, of_a_catalog: bool) -> LineageError:
     return ChangedError(f"there is no {KIND} table in {place}", instead="Put it back, or register another one.")
 
 
-def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
+def read(place: LogPath, snapshot_id: int | None = None) -> Snapshot:
     """Read a snapshot of a table.
 
     Args:
@@ -134,7 +135,7 @@ def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
         digest=hashlib.sha256(data).hexdigest(),
         order=int(snapshot["sequence-number"]),
         columns=columns,
-        files=tuple(sorted(_live(snapshot, what), key=lambda file: file.first_id)),
+        files=tuple(sorted(_live(path, snapshot, what), key=lambda file: file.first_id)),
         next_id=int(table["next-row-id"]),
         row_id=ROW_ID,
         row_changed=ROW_CHANGED,
@@ -143,13 +144,13 @@ def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
     )
 
 
-def metadata_of(place: Path) -> Mapping[str, Any]:
+def metadata_of(place: LogPath) -> Mapping[str, Any]:
     """Return the metadata of the current version; see `current_metadata`."""
     path = current_metadata(place)
     return _json(path.read_bytes(), path)
 
 
-def _json(data: bytes, path: Path) -> Mapping[str, Any]:
+def _json(data: bytes, path: LogPath) -> Mapping[str, Any]:
     try:
         found = json.loads(gzip.decompress(data) if path.name.endswith(".gz" + _SUFFIX) else data)
     except (ValueError, OSError):
@@ -235,12 +236,14 @@ def _type(said: Any, path: str, ids: dict[str, int], what: str) -> str:
 # ------------------------------------------------------------ manifests
 
 
-def _live(snapshot: Mapping[str, Any], what: str) -> Iterator[LiveFile]:
-    """Yield the data files of a snapshot, each with the rows that are gone from it."""
+def _live(place: LogPath, snapshot: Mapping[str, Any], what: str) -> Iterator[LiveFile]:
+    """Yield the data files of a snapshot of the table at a place, each with the rows that are gone from it."""
     vectors: dict[str, tuple[int, LineageSet]] = {}
     files: list[LiveFile] = []
-    for manifest in _avro(_near(snapshot["manifest-list"], what)):
-        path = _near(manifest["manifest_path"], what)
+    listed = _avro(_found(snapshot["manifest-list"], place, what))
+    paths = [_found(manifest["manifest_path"], place, what) for manifest in listed]
+    fetch(paths)
+    for manifest, path in zip(listed, paths, strict=True):
         if manifest.get("content", _DATA) == _DELETES:
             for file, sequence, deleted in _vectors(manifest, path, what):
                 if file in vectors:
@@ -255,12 +258,10 @@ def _live(snapshot: Mapping[str, Any], what: str) -> Iterator[LiveFile]:
         yield replace(each, deleted=deleted) if each.changed <= sequence else each
 
 
-def _vectors(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[tuple[str, int, LineageSet]]:
+def _vectors(manifest: Mapping[str, Any], path: LogPath, what: str) -> Iterator[tuple[str, int, LineageSet]]:
     """Yield the deletion vectors of a manifest: of which file, its sequence number, the positions."""
-    for entry in _avro(path):
-        file = entry["data_file"]
-        if entry["status"] == _DELETED:
-            continue
+    entries = [(entry, entry["data_file"]) for entry in _avro(path) if entry["status"] != _DELETED]
+    for _, file in entries:
         if file.get("content") == _EQUALITY_DELETES:
             raise other_reader(
                 what, "has equality deletes, of which a row that is written anew gets another id, and rows"
@@ -269,12 +270,18 @@ def _vectors(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[tup
             raise other_reader(
                 what, "has rows that position deletes take out (rewrite_position_delete_files writes them anew)"
             )
-        place, size = _near(file["file_path"], what), int(file["content_size_in_bytes"])
-        deleted = deletion_vectors.of_iceberg(place, int(file["content_offset"]), size, int(file["record_count"]))
-        yield place_of(file["referenced_data_file"]), _sequence(entry, manifest, path), deleted
+    parts = [(_found(file["file_path"], path, what), *_blob(file)) for _, file in entries]
+    fetch((), parts)
+    for (entry, file), part in zip(entries, parts, strict=True):
+        deleted = deletion_vectors.of_iceberg(*part, int(file["record_count"]))
+        yield _data_place(file["referenced_data_file"], path), _sequence(entry, manifest, path), deleted
 
 
-def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[LiveFile]:
+def _blob(file: Mapping[str, Any]) -> tuple[int, int]:
+    return int(file["content_offset"]), int(file["content_size_in_bytes"])
+
+
+def _of_manifest(manifest: Mapping[str, Any], path: LogPath, what: str) -> Iterator[LiveFile]:
     next_id = int(manifest["first_row_id"])
     for entry in _avro(path):
         if entry["status"] == _DELETED:  # its ids are written down
@@ -288,10 +295,10 @@ def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator
         if file.get("key_metadata") is not None:
             raise other_reader(what, "has encrypted files")
         sequence = _sequence(entry, manifest, path)
-        yield LiveFile(place_of(file["file_path"]), int(first), sequence, int(file["record_count"]))
+        yield LiveFile(_data_place(file["file_path"], path), int(first), sequence, int(file["record_count"]))
 
 
-def _sequence(entry: Mapping[str, Any], manifest: Mapping[str, Any], path: Path) -> int:
+def _sequence(entry: Mapping[str, Any], manifest: Mapping[str, Any], path: LogPath) -> int:
     found = entry.get("sequence_number")
     if found is None:
         if entry["status"] != _ADDED:
@@ -304,20 +311,27 @@ def place_of(path: str) -> str:
     """Return the path of a location: plain text, nothing encoded, mostly with a scheme."""
     if path.startswith("file:"):
         return "/" + path.removeprefix("file:").lstrip("/")
-    return path if is_local(path) else address_of(path)
+    return path
 
 
-def _near(path: str, what: str) -> Path:
-    if not is_local(path):
-        raise other_reader(what, f"has its metadata on another file system ({path.partition(':')[0]}:)")
-    return Path(place_of(path))
+def _data_place(location: str, manifest: LogPath) -> str:
+    """Return the same for a data file that a manifest names; a path without a scheme is where the session has those."""
+    plain = not isinstance(manifest, Path) and not is_address(location)
+    return str(beside(manifest, location)) if plain else place_of(location)
 
 
-def _avro(path: Path) -> list[Mapping[str, Any]]:
+def _found(location: str, place: LogPath, what: str) -> LogPath:
+    """Return where a location leads that the metadata at some place names."""
+    found = beside(place, location)
+    if found is None:
+        raise other_reader(what, f"has its metadata on another file system ({location.partition(':')[0]}:)")
+    return found
+
+
+def _avro(path: LogPath) -> list[Mapping[str, Any]]:
     reader = import_extra("fastavro", "iceberg", "the metadata of an Iceberg table needs").reader
     try:
-        with path.open("rb") as stream:
-            return [row for row in reader(stream) if isinstance(row, dict)]
+        return [row for row in reader(io.BytesIO(path.read_bytes())) if isinstance(row, dict)]
     except FileNotFoundError:
         raise damaged(KIND, str(path), "is missing") from None
     except (ValueError, EOFError, KeyError, IndexError) as error:

@@ -12,11 +12,14 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.formats.iceberg import place_of
+from forward_lineage.row_ids.formats.log_files import LogPath, located
 from forward_lineage.row_ids.formats.versions import FORMATS, Table
 from forward_lineage.row_ids.manifest import Provider
+from forward_lineage.row_ids.secrets import check_addresses
+from forward_lineage.spark import far_files
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import split_name
-from forward_lineage.spark.paths import is_local, local_path
+from forward_lineage.spark.paths import address_of, is_address, is_local, local_path
 from forward_lineage.spark.tables import described, full_name, open_table
 from udafs.attach import is_remote
 from udafs.errors import ChangedError, NotTracedError
@@ -52,8 +55,10 @@ def of_identity(spark: SparkSession, identity: str) -> Table | None:
     """Return the same for the full name of a table, in backticks.
 
     Raises:
-        NotTracedError: the log is not read from here.
+        NotTracedError: the session is a client of Spark Connect.
         ChangedError: there is no such table any more.
+        BadArgumentError: the address of its log holds a user or a password.
+        SetupError: the session does not know the file system of its log.
 
     """
     said = described(spark, identity)
@@ -61,29 +66,34 @@ def of_identity(spark: SparkSession, identity: str) -> Table | None:
     if provider is None:
         return None
     location = said.get("Location") or ""
-    if is_remote(spark) or not is_local(location):
+    if is_remote(spark):
         raise NotTracedError(
-            f"{identity} has its log in {location}, and logs are read on the local file system only, by a session that "
-            "is no client of Spark Connect",
+            f"{identity} has its log in {location}, and no client of Spark Connect reads logs",
             instead='Give key=, or save a copy and register that: spark.table("…").write.parquet("a_copy").',
         )
-    place = local_path(location)
-    return Table(provider, place if provider is Provider.DELTA else _metadata(spark, identity), identity)
+    if provider is Provider.ICEBERG:
+        return Table(provider, _metadata(spark, identity), identity)
+    if is_local(location) and (is_address(location) or far_files.default_is_local(spark)):
+        return Table(provider, local_path(location), identity)
+    return Table(provider, _far(spark, address_of(location) if is_address(location) else location), identity)
 
 
-def _metadata(spark: SparkSession, identity: str) -> Path:
+def _metadata(spark: SparkSession, identity: str) -> LogPath:
     """Ask the catalog of an Iceberg table for its current metadata file."""
     jvm: Any = spark.sparkContext._jvm
     with spark_errors(instead=f"Look whether {identity} is there."):
         table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, identity)
         table.refresh()
         place = str(table.operations().current().metadataFileLocation())
-    if not is_local(place):
-        raise NotTracedError(
-            f"{identity} has its metadata in {place}, and metadata are read on the local file system only",
-            instead="Give key=, or save a copy and register that.",
-        )
-    return Path(place_of(place))
+    if is_local(place) and (is_address(place) or far_files.default_is_local(spark)):
+        return Path(place_of(place))
+    return _far(spark, place)
+
+
+def _far(spark: SparkSession, address: str) -> LogPath:
+    """Return a place as `file_locations` writes it, so that a table is the same by its name and by its path."""
+    check_addresses([address])
+    return located(spark, far_files.qualified(spark, address))
 
 
 def current(spark: SparkSession, identity: str, name: str) -> Table:

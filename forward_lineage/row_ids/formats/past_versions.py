@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.formats import delta, iceberg
+from forward_lineage.row_ids.formats.log_files import fetch, first_line, modified
 from forward_lineage.row_ids.formats.versions import Table
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import split_name, string_literal
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
-_COMMIT_INFO = '{"commitInfo"'
+_COMMIT_INFO = b'{"commitInfo"'
 _LISTED = 3  # versions that a message names, the newest first
 
 
@@ -144,12 +145,13 @@ def version_of(spark: SparkSession, name: str, table: Table, value: str, *, is_t
 def _commit_times(table: Table) -> list[tuple[int, int]]:
     """Milliseconds of each commit: those that it says itself, else its file's, each after the one before."""
     found: list[tuple[int, int]] = []
-    for version in sorted(delta.commits(table.place)):
+    versions = sorted(delta.commits(table.place))
+    fetch(delta.commit_file(table.place, version) for version in versions)
+    for version in versions:
         path = delta.commit_file(table.place, version)
-        with path.open(encoding="utf-8") as lines:
-            first = lines.readline()
+        first = first_line(path)
         said = json.loads(first)["commitInfo"].get("inCommitTimestamp") if first.startswith(_COMMIT_INFO) else None
-        time = path.stat().st_mtime_ns // 1_000_000 if said is None else int(said)
+        time = modified(path) if said is None else int(said)
         found.append((time if not found else max(time, found[-1][0] + 1), version))
     return found
 

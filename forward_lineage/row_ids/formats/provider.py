@@ -7,13 +7,15 @@ version is a change, whatever is in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.row_ids.data_files import stat_files
+from forward_lineage.row_ids.data_files import DataFile, stat_files
 from forward_lineage.row_ids.formats import delta, iceberg
+from forward_lineage.row_ids.formats.log_files import located
 from forward_lineage.row_ids.formats.reading import files_and_parts, with_rows
 from forward_lineage.row_ids.formats.snapshot import Snapshot, damaged, other_reader
 from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken, taken_away
@@ -39,22 +41,28 @@ def recognised(spark: SparkSession, place: str) -> Table | None:
         place: an absolute path, or an address.
 
     Raises:
-        NotTracedError: it is one, on another file system than the local one, or on a server's disk.
+        NotTracedError: it is one, and the session is a client of Spark Connect.
         SetupError: that cannot be told.
 
     """
-    if not is_far(place) and not is_remote(spark):
-        path = Path(place)
-        return next((Table(provider, path) for provider, log in LOGS.items() if log.is_table(path)), None)
+    if is_remote(spark):
+        _refuse_behind_a_server(spark, place)
+        return None
+    if is_far(place) and place.endswith(".parquet"):  # one file: it costs no request to know
+        return None
+    path = located(spark, place)
+    return next((Table(provider, path) for provider, log in LOGS.items() if log.is_table(path)), None)
+
+
+def _refuse_behind_a_server(spark: SparkSession, place: str) -> None:
     root = place if is_far(place) else f"file:{place}"
     for kind, log in ((delta.KIND, delta.LOG), (iceberg.KIND, "metadata/version-hint.text")):
         if not root.endswith(".parquet") and far_files.is_there(spark, f"{root.rstrip('/')}/{log}"):
             raise NotTracedError(
-                f"{place} is a table of {kind}, with files of other versions in its folder, and logs are read on the "
-                "local file system only, by a session that is no client of Spark Connect",
+                f"{place} is a table of {kind}, with files of other versions in its folder, and no client of Spark "
+                "Connect reads logs",
                 instead="Give the name that Spark knows the table by, and key=.",
             )
-    return None
 
 
 def of_format(spark: SparkSession, place: str, file_format: str) -> Table:
@@ -95,10 +103,11 @@ def from_log(
 
     """
     snapshot = LOGS[table.provider].read(table.place, version)
+    there = stat_files((file.path for file in snapshot.files), spark)
     if version is not None:
-        _check_not_taken_away(name, snapshot)
+        _check_not_taken_away(name, snapshot, there)
     snapshot = with_rows(snapshot)
-    files, parts = files_and_parts(snapshot)
+    files, parts = files_and_parts(spark, snapshot, there)
     refuse_lineage(snapshot.columns, name)
     paths = [file.path for file in files]
     since = (
@@ -168,8 +177,8 @@ def _check_written_ids(ids: DataFrame, manifest: Manifest, snapshot: Snapshot) -
         )
 
 
-def _check_not_taken_away(name: str, snapshot: Snapshot) -> None:
+def _check_not_taken_away(name: str, snapshot: Snapshot, there: Iterable[DataFile]) -> None:
     """Check that the files of an earlier version are there; its log speaks of them as long as it is there itself."""
-    found = {file.path for file in stat_files(file.path for file in snapshot.files)}
+    found = {file.path for file in there}
     if gone := next((file.path for file in snapshot.files if file.path not in found), None):
         raise taken_away(name, f"{gone} is missing")

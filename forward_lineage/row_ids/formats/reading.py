@@ -7,6 +7,7 @@ table is partitioned by. A row without a written id gets `first id + position`.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forward_lineage.row_ids.data_files import DataFile, read_footers, stat_files
+from pyspark.sql import SparkSession
+
+from forward_lineage.row_ids.data_files import PARQUET_MARK, DataFile, of_footer, read_footers
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
 from forward_lineage.row_ids.written_sql import Part, can_be_cast
+from forward_lineage.spark import far_files
 from forward_lineage.spark.paths import is_far
 from udafs.delta import MAX_ID
 from udafs.errors import NotTracedError
@@ -75,12 +79,19 @@ def with_rows(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, files=tuple(file for file in snapshot.files if file.rows != 0))
 
 
-def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Part, ...]]:
+def files_and_parts(
+    spark: SparkSession, snapshot: Snapshot, there: Iterable[DataFile]
+) -> tuple[tuple[DataFile, ...], tuple[Part, ...]]:
     """Return the files of a version, the offset of each its first id, and how they are read.
+
+    Args:
+        spark: a session that reaches the files.
+        snapshot: the version.
+        there: its files, as far as they are there.
 
     Raises:
         DamagedError: a file is missing, or is not what the log says.
-        NotTracedError: rows are not just what stands in the files; files elsewhere; too many that are not alike.
+        NotTracedError: rows are not just what stands in the files; some are local, others not; too many are not alike.
 
     """
     live = snapshot.files
@@ -88,16 +99,16 @@ def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Par
         for column, kind in snapshot.columns:
             _check_cast(snapshot, column, kind)
         return (), ()
-    if far := next((file.path for file in live if is_far(file.path)), None):
+    far = [file.path for file in live if is_far(file.path)]
+    if far and len(far) < len(live):
         raise NotTracedError(
-            f"{snapshot.what} has files on another file system ({far.partition(':')[0]}:), where footers are not read",
+            f"{snapshot.what} has local files and files on another file system ({far[0].partition(':')[0]}:)",
             instead="Give key=, with the name that Spark knows the table by.",
         )
     if {column.lower() for column, _ in snapshot.columns} & {snapshot.row_id.lower(), snapshot.row_changed.lower()}:
         raise other_reader(snapshot.what, f"has a column called {snapshot.row_id} or {snapshot.row_changed}")
-    files = _placed(snapshot, live)
-    with ThreadPoolExecutor(_READERS) as pool:
-        footers = list(pool.map(_footer, (file.path for file in files)))
+    found = _found_again(snapshot, {file.path: file for file in there})
+    files, footers = _far_footers(spark, snapshot, found) if far else _near_footers(snapshot, found)
     alike: dict[_Shape, list[int]] = {}
     for at, (file, footer) in enumerate(zip(live, footers, strict=True)):
         alike.setdefault(_shape(snapshot, file, footer), []).append(at)
@@ -110,13 +121,32 @@ def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Par
     )
 
 
-def _placed(snapshot: Snapshot, live: Sequence[LiveFile]) -> tuple[DataFile, ...]:
-    found = {file.path: file for file in stat_files(file.path for file in live)}
-    if gone := next((file.path for file in live if file.path not in found), None):
+def _found_again(snapshot: Snapshot, there: Mapping[str, DataFile]) -> list[DataFile]:
+    if gone := next((file.path for file in snapshot.files if file.path not in there), None):
         raise damaged(snapshot.kind, gone, "is in the log, and is not there")
-    read = read_footers([found[file.path] for file in live])
+    return [there[file.path] for file in snapshot.files]
+
+
+def _near_footers(snapshot: Snapshot, found: Sequence[DataFile]) -> tuple[tuple[DataFile, ...], list[_Footer]]:
+    files = _placed(snapshot, read_footers(found))
+    with ThreadPoolExecutor(_READERS) as pool:
+        return files, list(pool.map(_footer, (file.path for file in files), (file.path for file in files)))
+
+
+def _far_footers(
+    spark: SparkSession, snapshot: Snapshot, found: Sequence[DataFile]
+) -> tuple[tuple[DataFile, ...], list[_Footer]]:
+    """Each footer is read once: row counts, checksums and columns are all in it."""
+    read, footers = [], []
+    for file, data in zip(found, far_files.whole_footers(spark, [(file.path, file.size) for file in found]), strict=True):
+        read.append(of_footer(file, data))
+        footers.append(_footer(file.path, io.BytesIO(PARQUET_MARK + data)))
+    return _placed(snapshot, read), footers
+
+
+def _placed(snapshot: Snapshot, read: Sequence[DataFile]) -> tuple[DataFile, ...]:
     _check_ids(snapshot, read)
-    return tuple(replace(file, offset=said.first_id) for said, file in zip(live, read, strict=True))
+    return tuple(replace(file, offset=said.first_id) for said, file in zip(snapshot.files, read, strict=True))
 
 
 def _check_ids(snapshot: Snapshot, read: Sequence[DataFile]) -> None:
@@ -134,10 +164,10 @@ def _check_ids(snapshot: Snapshot, read: Sequence[DataFile]) -> None:
         )
 
 
-def _footer(path: str) -> _Footer:
+def _footer(path: str, source: str | io.BytesIO) -> _Footer:
     from pyarrow import parquet  # noqa: PLC0415 - half a second that a table of another kind does not need
 
-    with parquet.ParquetFile(path) as opened:
+    with parquet.ParquetFile(source) as opened:
         schema = opened.schema_arrow
     fields = {each.name.lower(): each for each in schema}
     if len(fields) < len(schema):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from forward_lineage.row_ids.formats.log_files import LogPath
 from udafs.errors import DamagedError, NotTracedError
 from udafs.lineage_set import LineageSet
 
@@ -78,7 +78,7 @@ class Snapshot:
         return f"the {self.kind} table in {self.location}"
 
 
-def digest_of(log: Path) -> str | None:
+def digest_of(log: LogPath) -> str | None:
     """Return the SHA-256 of a part of a log, hexadecimal; None where it is not there."""
     try:
         return hashlib.sha256(log.read_bytes()).hexdigest()

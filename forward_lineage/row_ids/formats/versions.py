@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from forward_lineage.row_ids.formats import delta, iceberg
+from forward_lineage.row_ids.formats.log_files import LogPath, located
 from forward_lineage.row_ids.formats.snapshot import Snapshot, digest_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from udafs.errors import ChangedError
@@ -28,7 +30,7 @@ class Table:
     """
 
     provider: Provider
-    place: Path
+    place: LogPath
     identity: str | None = None
 
 
@@ -46,9 +48,9 @@ def check_kept(last: Manifest, table: Table) -> None:
         )
 
 
-def table_of(manifest: Manifest) -> Table:
+def table_of(spark: SparkSession, manifest: Manifest) -> Table:
     """Return where the log of a table is that was registered by its path."""
-    return Table(manifest.provider, Path(manifest.source["path"]))
+    return Table(manifest.provider, located(spark, manifest.source["path"]))
 
 
 def check_version(manifest: Manifest, table: Table) -> None:
@@ -70,7 +72,7 @@ def check_version(manifest: Manifest, table: Table) -> None:
         )
     version, log = _current(manifest, table.place)
     if version != source["version"]:
-        was = source["version"] if manifest.provider is Provider.DELTA else Path(source["log"]).name
+        was = source["version"] if manifest.provider is Provider.DELTA else source["log"].rpartition("/")[2]
         raise ChangedError(
             f"table {manifest.name} has changed: version {version} of it is there, and version {was} was registered",
             instead=f'Call lineage.refresh("{manifest.name}").',
@@ -84,13 +86,15 @@ def check_version(manifest: Manifest, table: Table) -> None:
 
 def _moved(manifest: Manifest, table: Table) -> bool:
     """Whether a name leads to another place; the metadata files of an Iceberg table lie in one folder."""
-    place = Path(manifest.source["path"])
+    place = str(manifest.source["path"])
     if table.provider is not manifest.provider:
         return True
-    return table.place != place if table.provider is Provider.DELTA else table.place.parent != place.parent
+    if table.provider is Provider.DELTA:
+        return str(table.place) != place
+    return str(table.place.parent) != place.rpartition("/")[0]
 
 
-def _current(manifest: Manifest, place: Path) -> tuple[str, Path]:
+def _current(manifest: Manifest, place: LogPath) -> tuple[str, LogPath]:
     """Return the table's last version, and where it is written down."""
     source = manifest.source
     if manifest.provider is Provider.DELTA:

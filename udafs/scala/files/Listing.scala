@@ -28,6 +28,16 @@ final class Listing(conf: Configuration) {
     (if (root.isFile) Seq(root) else below(fs, Seq(root.getPath))).map(ListedFile.of)
   }
 
+  /**
+   * All files in a folder, whatever they are called, and none of those below.
+   *
+   * @throws FileNotFoundException if it is not there
+   */
+  def inside(folder: String): Seq[ListedFile] = {
+    val path = new Path(folder)
+    all(path.getFileSystem(conf).listStatusIterator(path)).filter(_.isFile).map(ListedFile.of)
+  }
+
   /** The paths that a pattern in Hadoop's syntax names. */
   def matching(pattern: String): Seq[String] = statuses(pattern)._2.map(_.getPath.toString)
 

@@ -4,7 +4,6 @@ import java.io.{ByteArrayInputStream, EOFException, FileNotFoundException}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.security.MessageDigest
-import java.util.concurrent.ExecutionException
 
 import scala.util.Using
 import scala.util.control.NonFatal
@@ -12,8 +11,11 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.fs.{FSDataInputStream, FileSystem, Path}
 import org.apache.parquet.format.Util
 
-/** What is read at the end of a Parquet file: how many rows it has, and a checksum of the footer. */
-final case class ParquetTail(rows: Long, footer: String)
+/** What is read at the end of a Parquet file: how many rows it has, and the footer with all that stands behind it. */
+final case class ParquetTail(rows: Long, bytes: Array[Byte]) {
+  /** SHA-256 of the footer, hexadecimal. */
+  def checksum: String = MessageDigest.getInstance("SHA-256").digest(bytes).map("%02x".format(_)).mkString
+}
 
 object ParquetTail {
   private val Guess = 64 << 10 // bytes: most footers are shorter, and one request does
@@ -26,14 +28,14 @@ object ParquetTail {
     if (size < Frame + Mark.length) no(s"it has $size bytes")
     val guess = math.min(size, Guess).toInt
     try {
-      Using.resource(open(fs, file, size)) { in =>
+      Using.resource(FileBytes.open(fs, file, size, "random")) { in =>
         val end = bytes(in, size, guess)
         if (new String(end, guess - Mark.length, Mark.length, ISO_8859_1) != Mark) no("it does not end as Parquet files do")
         val length = ByteBuffer.wrap(end).order(ByteOrder.LITTLE_ENDIAN).getInt(guess - Frame).toLong
         if (length <= 0 || length + Frame + Mark.length > size) no(s"its footer is said to have $length bytes")
         val whole = (length + Frame).toInt
         val footer = if (whole <= guess) end.takeRight(whole) else bytes(in, size, whole)
-        ParquetTail(rows(footer, no), checksum(footer))
+        ParquetTail(rows(footer, no), footer)
       }
     } catch { case _: EOFException | _: FileNotFoundException => throw new ChangedMeanwhileException(file.toString) }
   }
@@ -42,18 +44,9 @@ object ParquetTail {
     try Util.readFileMetaData(new ByteArrayInputStream(footer, 0, footer.length - Frame), true).getNum_rows
     catch { case NonFatal(_) => no("its footer is damaged") }
 
-  private def open(fs: FileSystem, file: Path, size: Long): FSDataInputStream = {
-    val asked = fs.openFile(file).opt("fs.option.openfile.length", size.toString).opt("fs.option.openfile.read.policy", "random")
-    try asked.build().get()
-    catch { case failed: ExecutionException if failed.getCause != null => throw failed.getCause }
-  }
-
   private def bytes(in: FSDataInputStream, size: Long, count: Int): Array[Byte] = {
     val found = new Array[Byte](count)
     in.readFully(size - count, found)
     found
   }
-
-  private def checksum(footer: Array[Byte]): String =
-    MessageDigest.getInstance("SHA-256").digest(footer).map("%02x".format(_)).mkString
 }

@@ -18,8 +18,8 @@ import org.apache.spark.paths.SparkPath
  * `modified` is in nanoseconds; other fields are Python's own. Format 1 has no checksum. That of format 2 is the CRC-32 of all
  * bytes before the comma in front of it, and ends the file, on a line of its own. Format 3 is format 2 whose files may lie on
  * any file system: a path is local, or has a scheme. Format 4 is of a table whose own log says which rows have which ids, format
- * 5 of a copy whose rows have a key, format 6 of a table with a log some rows of whose files are gone; nothing in them is other to
- * the kernel.
+ * 5 of a copy whose rows have a key, format 6 of a table with a log some rows of whose files are gone, format 7 of one whose log is
+ * not local; nothing in them is other to the kernel.
  *
  * An id from a wrong offset would be another row's. So a manifest is whole and of a format known here, or it is refused.
  */
@@ -28,7 +28,8 @@ object ManifestFile {
   private val Anywhere = 3 // with files that are not local
   private val WithALog = 4 // of tables whose format gives the ids
   private val WithAKey = 5 // of copies whose rows have a key
-  private val Newest = 6 // of tables whose format gives the ids, and takes rows out of files
+  private val WithDeletedRows = 6 // of tables whose format gives the ids, and takes rows out of files
+  private val Newest = 7 // of tables whose format gives the ids, and whose log is not local
   private val Elsewhere = "(?s)[A-Za-z][A-Za-z0-9+.-]*:/.*".r
   private val Largest = 1L << 30 // bytes; three million files
 
@@ -76,7 +77,7 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
 
   private def checkFormat(): Unit = format match {
     case 1 => if (json.has("checksum")) damaged("format 1 has no checksum")
-    case Sealed | Anywhere | WithALog | WithAKey | Newest => checkBytes()
+    case Sealed | Anywhere | WithALog | WithAKey | WithDeletedRows | Newest => checkBytes()
     case later =>
       LineageErrors.refuse(
         s"The manifest $manifest has format $later and this release reads up to $Newest, " +

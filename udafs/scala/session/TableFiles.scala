@@ -1,12 +1,15 @@
 package org.apache.spark.sql.forwardlineage
 
 import java.io.{FileNotFoundException, IOException}
+import java.nio.file.AccessDeniedException
+import java.util.Base64
 import java.util.concurrent.{CompletionException, ExecutionException}
 
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
 
@@ -16,7 +19,7 @@ import Sessions.{Dataset, SparkSession}
  * What Python asks of files that lie on other file systems than the local one, as the session is configured: one call each for all
  * files of a table. Lists come and go as one text, with NUL between its fields, which no path has.
  *
- * An answer begins with what became of the question: `ok`; `missing`, `changed`, `damaged` and `failed` are followed by a path and what is wrong.
+ * An answer begins with what became of the question: `ok`; `missing`, `changed`, `damaged`, `denied` and `failed` are followed by a path and what is wrong.
  */
 final class TableFiles {
   import TableFiles._
@@ -44,15 +47,40 @@ final class TableFiles {
     fields(listing(session).some(parts(roots), parts(files)))
   }
 
+  /** path of a folder → path, size, milliseconds and tag of each file in it, and in none below. */
+  def inside(session: SparkSession, folder: String): String = answer(folder) { fields(listing(session).inside(folder)) }
+
   /** path and size of each file → number of rows, and checksum of the footer. */
-  def footers(session: SparkSession, files: String): String = {
+  def footers(session: SparkSession, files: String): String =
+    tails(session, files) { tail => Seq(tail.rows.toString, tail.checksum) }
+
+  /** path and size of each file → its footer and what stands behind it. */
+  def wholeFooters(session: SparkSession, files: String): String = tails(session, files) { tail => Seq(written(tail.bytes)) }
+
+  private def tails(session: SparkSession, files: String)(said: ParquetTail => Seq[String]): String = {
     val asked = parts(files).grouped(2).map { case Seq(path, size) => (new Path(path), size.toLong) }.toSeq
     answer(asked.headOption.fold("")(_._1.toString)) {
-      val conf = this.conf(session)
-      val stores = asked.map { case (path, _) => (store(path), path) }.toMap.map { case (store, path) => store -> path.getFileSystem(conf) }
-      AtOnce.map(asked) { case (path, size) => ParquetTail.read(stores(store(path)), path, size) }
-        .flatMap(tail => Seq(tail.rows.toString, tail.footer))
+      val fs = stores(session, asked.map(_._1))
+      AtOnce.map(asked) { case (path, size) => ParquetTail.read(fs(path), path, size) }.flatMap(said)
     }
+  }
+
+  /** path, offset and size of each part of a file, the size negative for all behind the offset → its bytes; `-`: there is no such file. */
+  def read(session: SparkSession, files: String): String = {
+    val asked = parts(files).grouped(3).map { case Seq(path, offset, size) => (new Path(path), offset.toLong, size.toInt) }.toSeq
+    answer(asked.headOption.fold("")(_._1.toString)) {
+      val fs = stores(session, asked.map(_._1))
+      AtOnce.map(asked) { case (path, offset, size) => FileBytes.read(fs(path), path, offset, size).fold(Gone)(written) }
+    }
+  }
+
+  private def written(bytes: Array[Byte]): String = Base64.getEncoder.encodeToString(bytes)
+
+  /** The file system of each path; which there are is looked up once. */
+  private def stores(session: SparkSession, paths: Seq[Path]): Path => FileSystem = {
+    val conf = this.conf(session)
+    val known = paths.map(path => store(path) -> path).toMap.map { case (store, path) => store -> path.getFileSystem(conf) }
+    path => known(store(path))
   }
 
   /** The roots of the files that a plan reads. */
@@ -79,6 +107,7 @@ final class TableFiles {
 
 private[sql] object TableFiles {
   private val Separator = "\u0000"
+  private val Gone = "-" // of a file that is not there; no bytes are written so
 
   def parts(text: String): Seq[String] = if (text.isEmpty) Nil else text.split(Separator, -1).toSeq
 
@@ -92,6 +121,7 @@ private[sql] object TableFiles {
       case wrapped @ (_: ExecutionException | _: CompletionException) if wrapped.getCause != null => failed(wrapped.getCause)
       case no: NotParquetException => Seq("damaged", plain(no.path), plain(no.getMessage))
       case changed: ChangedMeanwhileException => Seq("changed", plain(changed.path), "")
+      case no @ (_: AccessDeniedException | _: AccessControlException) => Seq("denied", plain(place), plain(said(no)))
       case gone: FileNotFoundException => Seq("missing", plain(place), plain(said(gone)))
       case NonFatal(error) => Seq("failed", plain(place), plain(said(error)))
       case other => throw other
