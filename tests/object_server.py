@@ -25,7 +25,8 @@ from tests.cluster.processes import die_with_parent
 from udafs.build import cache_folder
 
 BUCKET = "lineage-tests"
-_ASKED = re.compile(r'"([A-Z]+) (\S+) HTTP/1\.1" (\d+)')
+#: Answers other than 200 and 304 are written in colours.
+_ASKED = re.compile(r'"(?:\x1b\[\d+m)*([A-Z]+) (\S+) HTTP/1\.1(?:\x1b\[\d+m)*" (\d+)')
 _SERVER = """
 import logging, sys, threading
 from moto.server import DomainDispatcherApplication, create_backend_app

@@ -91,14 +91,18 @@ def make_name(spark: SparkSession, manifest: Manifest) -> None:
 
 
 def files_by_name(spark: SparkSession, *manifests: Manifest) -> AbstractContextManager[None]:
-    """Let Spark look here at files that are named one by one, as those of a table with a log.
+    """Let Spark look here at local files that are named one by one, as those of a table with a log.
 
-    Else each is a task. And Spark takes `/{a.parquet,b.parquet}` for a folder that a stream may have written: it looks
-    for the stream's log, does not find the folder, and warns with a stack trace.
+    Else each is a task. In a store that is far away each takes requests, and tasks make them at the same time.
+
+    And Spark takes `/{a.parquet,b.parquet}` for a folder that a stream may have written: it looks for the stream's log,
+    does not find the folder, and warns with a stack trace.
     """
-    named = [len(manifest.files) for manifest in manifests if manifest.provider.by_format]
-    most = {_LISTED_HERE: str(max(named) + 1), _NO_STREAM_WROTE_THEM: "true"} if named else {}
-    return configured(spark, most)
+    named = [manifest for manifest in manifests if manifest.provider.by_format]
+    settings = {_NO_STREAM_WROTE_THEM: "true"} if named else {}
+    if named and all(manifest.near for manifest in named):
+        settings[_LISTED_HERE] = str(max(len(manifest.files) for manifest in named) + 1)
+    return configured(spark, settings)
 
 
 def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseTable:

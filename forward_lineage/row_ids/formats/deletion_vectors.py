@@ -32,7 +32,7 @@ _GROUP = 5  # characters of Z85 for four bytes
 
 
 def place_of(descriptor: Mapping[str, Any], folder: LogPath) -> tuple[LogPath, int, int] | None:
-    """Return the file of a vector of Delta's, the first byte in it, and how many there are; None: it is in the log itself.
+    """Return the file of a vector, the first byte in it, and how many there are; None: it stands in the log itself.
 
     Args:
         descriptor: a ``deletionVector``.

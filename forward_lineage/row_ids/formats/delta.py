@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from pyspark.sql.types import StructType
 
 from forward_lineage.row_ids.formats import deletion_vectors
-from forward_lineage.row_ids.formats.log_files import LogPath, beside, fetch, is_folder
+from forward_lineage.row_ids.formats.log_files import LogPath, beside, fetch, is_folder, names_in
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, digest_of, other_reader
 from forward_lineage.spark.paths import address_of, is_address, is_local, local_path
 from udafs.errors import ChangedError, DamagedError, LineageError, NotTracedError
@@ -192,17 +192,10 @@ def commits(folder: LogPath) -> dict[int, str]:
         ChangedError: the table is gone.
 
     """
-    try:
-        found = {int(match[1]): name for name in _names(folder) if (match := _COMMIT.fullmatch(name))}
-    except (FileNotFoundError, NotADirectoryError):
-        found = {}
+    found = {int(match[1]): name for name in names_in(folder / LOG) if (match := _COMMIT.fullmatch(name))}
     if not found:
         raise ChangedError(f"there is no {KIND} table in {folder}", instead="Put it back, or register another one.")
     return found
-
-
-def _names(folder: LogPath) -> list[str]:
-    return [entry.name for entry in (folder / LOG).iterdir()]
 
 
 def replayed(folder: LogPath, version: int) -> State:
@@ -231,7 +224,7 @@ def replayed(folder: LogPath, version: int) -> State:
 def _checkpoint(folder: LogPath, version: int) -> tuple[int, list[str]]:
     """Return the version and the files of the newest checkpoint up to a version; -1 and none where there is none."""
     found: dict[tuple[int, int], list[str]] = {}
-    for name in sorted(_names(folder)):
+    for name in sorted(names_in(folder / LOG)):
         if (match := _CHECKPOINT.fullmatch(name)) and int(match[1]) <= version:
             of = int(match[3] or 1)
             parts = found.setdefault((int(match[1]), of), [])

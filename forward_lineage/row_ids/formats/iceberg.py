@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from typing import Any
 
 from forward_lineage.extras import import_extra
 from forward_lineage.row_ids.formats import deletion_vectors
-from forward_lineage.row_ids.formats.log_files import LogPath, beside, fetch, is_file, is_folder
+from forward_lineage.row_ids.formats.log_files import LogPath, beside, fetch, is_file, is_folder, names_in
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
 from forward_lineage.spark.paths import is_address
 from udafs.errors import ChangedError, LineageError, NotTracedError
@@ -60,7 +60,7 @@ def is_table(folder: LogPath) -> bool:
     if folder.name.endswith(_SUFFIX):
         return is_file(folder)
     metadata = folder / "metadata"
-    return is_folder(metadata) and any(entry.name.endswith(_SUFFIX) for entry in metadata.iterdir())
+    return is_folder(metadata) and any(name.endswith(_SUFFIX) for name in names_in(metadata))
 
 
 def current_metadata(place: LogPath) -> LogPath:
@@ -79,7 +79,7 @@ def current_metadata(place: LogPath) -> LogPath:
             raise ChangedError(f"there is no {place}", instead="Put it back, or register another version.")
         return place
     metadata = place / "metadata"
-    names = [entry.name for entry in metadata.iterdir()] if metadata.is_dir() else []
+    names = names_in(metadata)
     found = {int(match[1]): name for name in names if (match := _NUMBERED.fullmatch(name))}
     if found:
         return metadata / found[max(found)]

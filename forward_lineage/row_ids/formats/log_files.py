@@ -1,9 +1,9 @@
 """Files of a table's log, wherever they lie: local ones as a `Path`, others by the session's Hadoop as a `FarPath`.
 
-Both are asked in the same words: `/`, `name`, `parent`, `is_dir`, `is_file`, `iterdir`, `read_bytes`. A store far away is
-asked little. A folder is listed once, and `fetch` reads many files in one call, some at the same time. What was read is
-kept as long as the paths that were made of one `located`. That is one look at a table: all that is said of it is of
-that moment.
+Both are asked in the same words: `/`, `name`, `parent`, `is_dir`, `is_file`, `iterdir`, `read_bytes`. A store that is
+far away is asked little. A folder is listed once, and `fetch` reads many files in one call, some at the same time. What
+was read is kept as long as the paths that were made of one `located`. That is one look at a table: all that is said of
+it is of that moment.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class FarPath:
         return replace(self, address=self.address.rstrip("/").rpartition("/")[0])
 
     def is_dir(self) -> bool:
-        """Tell whether it is a folder; one request, if it was not listed yet."""
-        return self._listed() is not None or far_files.is_there(self.spark, self.address)
+        """Tell whether it is there, without listing it."""
+        return self._seen.folders.get(self.address) is not None or far_files.is_there(self.spark, self.address)
 
     def is_file(self) -> bool:
         """Tell whether it is there; one request, if its folder was not listed yet."""
@@ -92,9 +92,6 @@ class FarPath:
         """Return a part of it; a store need not be asked for the length of a file that was listed."""
         listed = (self._seen.folders.get(self.parent.address) or {}).get(self.name)
         return Span(self.address, offset, listed.size if size is None and listed is not None else size)
-
-    def _listed(self) -> dict[str, FarFile] | None:
-        return self._seen.folders.get(self.address)
 
     def _files(self) -> dict[str, FarFile] | None:
         if self.address not in self._seen.folders:
@@ -136,6 +133,14 @@ def _plain(place: str) -> str:
     return "/" + place.removeprefix("file:").lstrip("/") if place.startswith("file:") else place
 
 
+def names_in(folder: LogPath) -> list[str]:
+    """Return the names of the files in a folder; none if it is not there."""
+    try:
+        return [entry.name for entry in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def is_folder(path: LogPath) -> bool:
     """Tell whether a path is that of a folder."""
     return os.path.isdir(path) if isinstance(path, Path) else path.is_dir()  # noqa: PTH112 - `is_dir` raises of a long name
@@ -146,12 +151,12 @@ def is_file(path: LogPath) -> bool:
     return os.path.isfile(path) if isinstance(path, Path) else path.is_file()  # noqa: PTH113 - as above
 
 
-def fetch(paths: Iterable[LogPath], parts: Iterable[tuple[LogPath, int, int]] = ()) -> None:
+def fetch(paths: Iterable[LogPath], parts: Iterable[tuple[LogPath, int, int | None]] = ()) -> None:
     """Read files that are far away in one call, so that `read_bytes` and `read_part` find them; local ones are let be.
 
     Args:
         paths: files of one look at a table, all of each.
-        parts: files, each with an offset and how many bytes there.
+        parts: files, each with an offset and how many bytes there; None: all that are left.
 
     """
     wanted = [(path, path.span(0, None)) for path in paths if isinstance(path, FarPath)]

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.data_files import PARQUET_MARK, DataFile, of_footer, read_footers
@@ -138,7 +137,9 @@ def _far_footers(
 ) -> tuple[tuple[DataFile, ...], list[_Footer]]:
     """Each footer is read once: row counts, checksums and columns are all in it."""
     read, footers = [], []
-    for file, data in zip(found, far_files.whole_footers(spark, [(file.path, file.size) for file in found]), strict=True):
+    for file, data in zip(
+        found, far_files.whole_footers(spark, [(file.path, file.size) for file in found]), strict=True
+    ):
         read.append(of_footer(file, data))
         footers.append(_footer(file.path, io.BytesIO(PARQUET_MARK + data)))
     return _placed(snapshot, read), footers

@@ -12,8 +12,10 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.manifest import WITH_A_FAR_LOG
 from tests.forward_lineage.row_ids.conftest import ids, write
 from tests.forward_lineage.row_ids.counted_files import CountedFiles
+from tests.forward_lineage.row_ids.formats.delta_tables import DeltaTable, inline_vector
 from tests.tiers import every_day
 from udafs.attach import attach
 from udafs.errors import ChangedError, DamagedError, LineageError, SetupError
@@ -96,6 +98,66 @@ class TestRequests:
         asked = store.requests()
         assert asked["list"] == 1 and asked["status"] <= 2
         assert sorted(ids(lineage, "t")) == [10, 11, 30, 31]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> DeltaTable:
+    """Three rows in one file."""
+    made = DeltaTable(tmp_path / "lake" / "orders", {"v": "long"}).create()
+    return made.write(made.file([{"v": v} for v in (10, 11, 12)]))
+
+
+class TestTablesWithALog:
+    """Delta's log far away: its folder is listed once in a call, each of its files is read once."""
+
+    def test_requests(self, lineage: ForwardLineage, store: CountedFiles, table: DeltaTable) -> None:
+        place = f"counted:{table.folder}"
+        manifest = lineage.register("t", path=place)
+        assert (manifest.provider, manifest.key[1], manifest.to_data()["format"]) == ("delta", place, WITH_A_FAR_LOG)
+        asked = store.plan.made().splitlines()
+        assert [each for each in asked if "_delta_log" in each and not each.startswith("status")] == [
+            f"list {table.folder}/_delta_log",
+            f"open {table.folder}/_delta_log/{1:020}.json",
+            f"open {table.folder}/_delta_log/{0:020}.json",
+        ]
+        store.plan.forget()
+        check_unchanged(lineage.spark, manifest)
+        assert store.requests() == {"list": 1, "open": 1}
+        assert ids(lineage, "t") == {10: 0, 11: 1, 12: 2}
+        again = ForwardLineage(lineage.spark.newSession(), lineage.home)
+        assert ids(again, "t") == {10: 0, 11: 1, 12: 2}
+
+    def test_versions(self, lineage: ForwardLineage, store: CountedFiles, table: DeltaTable) -> None:
+        lineage.register("t", path=f"counted:{table.folder}")
+        lineage.save("SELECT sum(v) AS total FROM t", "total")
+        first = next(iter(table.live.values()))
+        kept = table.file([{"v": 10}, {"v": 111}], moved={0: (0, 1), 1: (1, None)})
+        table.write({**kept, "deletionVector": inline_vector([0])}, removed=[first])
+        with pytest.raises(ChangedError, match="has changed: version 2 of it is there, and version 1 was registered"):
+            lineage.sql("SELECT v FROM t")
+        lineage.refresh("t")
+        assert ids(lineage, "t") == {111: 1}
+        assert sorted(map(tuple, lineage.changed("t", since=1).collect())) == [(0, "gone"), (1, "written"), (2, "gone")]
+        assert [row.result for row in lineage.stale().collect()] == ["total"]
+        with pytest.warns(UserWarning, match="you see its rows of version 1$"):
+            assert sorted(row.v for row in lineage.backward("total").collect()) == [10, 11, 12]
+        then = lineage.sql("SELECT v FROM t VERSION AS OF 1").selectExpr("v", "dl_ids(DL.t_as_of_1)[0] AS id")
+        assert sorted(map(tuple, then.collect())) == [(10, 0), (11, 1), (12, 2)]
+        (table.folder / first["path"]).unlink()
+        with pytest.raises(ChangedError, match=f"which rows of t went .*counted:{table.folder}.* is gone"):
+            lineage.changed("t", since=1)
+
+    def test_what_fails(self, lineage: ForwardLineage, store: CountedFiles, table: DeltaTable) -> None:
+        store.plan.fail(r"open .*_delta_log.*", 0, "the store at x://key:SECRET@host/t is tired")
+        with pytest.raises(
+            SetupError, match=r"_delta_log/.* cannot be listed or read: the store at x://host/t is tired"
+        ):
+            lineage.register("t", path=f"counted:{table.folder}")
+        store.plan.reset()
+        (table.folder / "_delta_log" / f"{0:020}.json").unlink()
+        with pytest.raises(DamagedError, match=r"00\.json is missing"):
+            lineage.register("t", path=f"counted:{table.folder}")
+        assert lineage.tables() == {}
 
 
 class TestFailures:

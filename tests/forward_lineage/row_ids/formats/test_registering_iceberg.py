@@ -120,7 +120,11 @@ def test_on_another_file_system(
 ) -> None:
     hadoop = spark._jsparkSession.sparkContext().hadoopConfiguration()
     hadoop.set("fs.viewfs.mounttable.formats.link./lake", (tmp_path / "lake").as_uri())
-    DeltaTable(tmp_path / "lake" / "d", {"v": "long"}).create()
-    for name, kind in (("orders", "Iceberg"), ("d", "Delta")):
-        with pytest.raises(NotTracedError, match=f"is a table of {kind}, with files of other versions in its folder"):
-            lineage.register("t", path=f"viewfs://formats/lake/{name}")
+    other = DeltaTable(tmp_path / "lake" / "d", {"v": "long"}).create()
+    other.write(other.file([{"v": 7}]))
+    for name, expected in (("orders", {10: 0, 11: 1, 12: 2, 20: 3, 21: 4}), ("d", {7: 0})):
+        lineage.register("t", path=f"viewfs://formats/lake/{name}")
+        assert ids(lineage, "t") == expected
+    update(table)
+    lineage.register("t", path="viewfs://formats/lake/orders")
+    assert ids(lineage, "t") == {10: 0, 111: 1, 12: 2, 20: 3, 21: 4}
