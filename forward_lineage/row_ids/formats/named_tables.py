@@ -19,7 +19,7 @@ from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.spark import far_files
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import split_name
-from forward_lineage.spark.paths import address_of, is_address, is_local, local_path
+from forward_lineage.spark.paths import is_address, is_local
 from forward_lineage.spark.tables import described, full_name, open_table
 from udafs.attach import is_remote
 from udafs.errors import ChangedError, NotTracedError
@@ -73,9 +73,7 @@ def of_identity(spark: SparkSession, identity: str) -> Table | None:
         )
     if provider is Provider.ICEBERG:
         return Table(provider, _metadata(spark, identity), identity)
-    if is_local(location) and (is_address(location) or far_files.default_is_local(spark)):
-        return Table(provider, local_path(location), identity)
-    return Table(provider, _far(spark, address_of(location) if is_address(location) else location), identity)
+    return Table(provider, _place(spark, location), identity)
 
 
 def _metadata(spark: SparkSession, identity: str) -> LogPath:
@@ -85,15 +83,15 @@ def _metadata(spark: SparkSession, identity: str) -> LogPath:
         table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, identity)
         table.refresh()
         place = str(table.operations().current().metadataFileLocation())
-    if is_local(place) and (is_address(place) or far_files.default_is_local(spark)):
-        return Path(place_of(place))
-    return _far(spark, place)
+    return _place(spark, place)
 
 
-def _far(spark: SparkSession, address: str) -> LogPath:
-    """Return a place as `file_locations` writes it, so that a table is the same by its name and by its path."""
-    check_addresses([address])
-    return located(spark, far_files.qualified(spark, address))
+def _place(spark: SparkSession, location: str) -> LogPath:
+    """Return a location, in which catalogs encode nothing, so that a table is the same by its name and by its path."""
+    if is_local(location) and (is_address(location) or far_files.default_is_local(spark)):
+        return Path(place_of(location))
+    check_addresses([location])
+    return located(spark, far_files.qualified(spark, location))
 
 
 def current(spark: SparkSession, identity: str, name: str) -> Table:

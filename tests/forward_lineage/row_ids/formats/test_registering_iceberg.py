@@ -12,7 +12,7 @@ from forward_lineage import ForwardLineage
 from tests.forward_lineage.row_ids.conftest import ids
 from tests.forward_lineage.row_ids.formats.delta_tables import DeltaTable
 from tests.forward_lineage.row_ids.formats.iceberg_tables import IcebergTable
-from udafs.errors import BadArgumentError, ChangedError, NotTracedError
+from udafs.errors import BadArgumentError, ChangedError
 
 
 @pytest.fixture
