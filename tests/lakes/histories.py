@@ -366,7 +366,7 @@ class Judge:
     def __init__(self, lineage: ForwardLineage, history: History) -> None:
         self.lineage, self.history = lineage, history
         self.seen: dict[int, Seen] = {}
-        self.result = f"sums{history.seed}"
+        self.result = f"sums_{history.kind}_{history.seed}"
         self.saved: Seen | None = None
 
     def look(self) -> None:
