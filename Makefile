@@ -14,6 +14,8 @@ JOBS   ?= 3
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --max-worker-restart 3
 # Versions for test-spark; the newest patch of each is installed.
 SPARK     ?= 3.5 4.0 4.1 4.2 4.3
+# What was said of SPARK; test-lakes has a version of its own, if nothing was.
+SAID_SPARK := $(if $(filter file,$(origin SPARK)),,$(SPARK))
 # One of its suites by name; all, if empty.
 SUITE     ?=
 BENCH_SF  ?= 0.1,1
@@ -34,7 +36,7 @@ help:
 	@echo "make test-long   hours: the cases that make test leaves out, thousands of random queries, scale factor 1, twenty kills"
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
-	@echo "make test-lakes  Delta, Iceberg, OpenLineage's agent and Comet, which Maven fetches, half an hour"
+	@echo "make test-lakes  Delta, Iceberg, OpenLineage's agent and Comet, which Maven fetches (SPARK=4.1), half an hour"
 	@echo "make test-newcomer  pages typed in, from the wheel, in empty environments, fifteen minutes"
 	@echo "make check       formatter, linter, types, spelling, long sentences, the pages' links"
 	@echo "make docs        the pages as a site, in site/; its search needs a server: python -m http.server -d site"
@@ -88,10 +90,10 @@ test-spark: $(READY)
 	@$(PY) -m forward_lineage.spark.java
 	@JOBS=$(JOBS) $(PY) -m tests.spark_versions $(SPARK) $(if $(SUITE),--suite "$(SUITE)")
 
-# Delta's and Iceberg's own engines, OpenLineage's agent and Comet, fetched with Maven, with the Spark they were made for.
+# Delta's and Iceberg's own engines, OpenLineage's agent and Comet, fetched with Maven, with each Spark that is named.
 test-lakes: $(READY)
 	@$(PY) -m forward_lineage.spark.java
-	@$(PY) -m tests.lakes --tests
+	@$(PY) -m tests.lakes --tests $(SAID_SPARK)
 
 # From the package index, as somebody who is new has it: each page has an environment of its own, with a PySpark of its own.
 test-newcomer: $(READY)

@@ -6,7 +6,8 @@ history ends it, and is told with all that was done. The exit status is 0 if all
 
 ``--engines`` says which engines there are for this Spark, and fetches their jars.
 
-``--tests`` runs the tests of this folder in an environment of their own, as `make test-lakes` does.
+``--tests [VERSION …]`` runs the tests of this folder under each version of Spark in an environment of its own, as
+`make test-lakes SPARK=…` does.
 
 ``--changes N`` compares N statements (UPDATE, DELETE, MERGE) with an interpreter instead, ten a table: see `changes`.
 """
@@ -44,10 +45,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first; the next ones count on")
     parser.add_argument("--changes", type=int, default=0, help="statements that change a table with lineage")
     parser.add_argument("--engines", action="store_true", help="fetch the jars, say which there are, and end")
-    parser.add_argument("--tests", action="store_true", help=f"run the tests under Spark {SPARK}, and end")
+    parser.add_argument(
+        "--tests", nargs="*", metavar="VERSION", help=f"run the tests under versions of Spark ({SPARK}), and end"
+    )
     wanted = parser.parse_args(arguments)
-    if wanted.tests:
-        return _run_tests()
+    if wanted.tests is not None:
+        return max([_run_tests(version) for version in wanted.tests or [SPARK]])
     if wanted.engines:
         return _tell_engines()
     with tempfile.TemporaryDirectory() as scratch:
@@ -62,8 +65,8 @@ def main(arguments: Sequence[str]) -> int:
             spark.stop()
 
 
-def _run_tests() -> int:
-    python = environment(SPARK)
+def _run_tests(version: str) -> int:
+    python = environment(version)
     settings = {ASKED: "1", "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
     command = [python, "-m", "pytest", "-q", "-rs", "tests/lakes"]  # one process: a session has all engines
     return subprocess.run(command, cwd=REPOSITORY, env={**os.environ, **settings}, check=False).returncode

@@ -1,4 +1,4 @@
-"""A session with the engines of both formats; where there are none, one word says why."""
+"""A session with the engines that there are for this Spark; tests of a format that has none say so and are skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.lakes.engines import ASKED, CATALOG, FORMATS, NoEngineError, lake_session
+from tests.lakes.engines import ASKED, CATALOG, FORMATS, NoEngineError, available, jars, lake_session, with_s3a
 from tests.shared_state import drop_views
 
 
@@ -32,12 +32,28 @@ def lakes(lakes_folder: Path) -> Iterator[SparkSession]:
     if os.environ.get(ASKED) != "1":
         pytest.skip("make test-lakes runs it, with the engines of Delta and Iceberg")
     try:
-        spark = lake_session(lakes_folder, *FORMATS)
+        kinds = available()
     except NoEngineError as error:
         pytest.skip(str(error))
-    spark.sql(f"CREATE NAMESPACE {CATALOG}.db")
+    spark = lake_session(lakes_folder, *kinds, settings=with_s3a())
+    if "iceberg" in kinds:
+        spark.sql(f"CREATE NAMESPACE {CATALOG}.db")
     yield spark
     spark.stop()
+
+
+@pytest.fixture(autouse=True)
+def _with_its_engine(request: pytest.FixtureRequest) -> None:
+    """The format of a test is a parameter of it, or `FORMAT` in its module."""
+    if os.environ.get(ASKED) != "1":
+        return  # nothing is fetched
+    parameters = getattr(request.node, "callspec", None)
+    asked = (getattr(request.module, "FORMAT", None), *(parameters.params.values() if parameters else ()))
+    for kind in (each for each in FORMATS if each in asked):
+        try:
+            jars(kind)
+        except NoEngineError as error:
+            pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -21,23 +21,29 @@ from udafs.build import cache_folder, spark_version
 
 FORMATS = ("delta", "iceberg")
 SPARK = "4.1"
-"""The version of `make test-lakes`, its newest patch. (Delta 4.2.0 cannot change columns under 4.1.4.)"""
-#: Spark → format → Maven's names of what it needs.
+"""The version of `make test-lakes` if none is named, its newest patch."""
+
+
+def _delta_4_4(spark: str) -> tuple[str, ...]:
+    parts = (f"spark_{spark}_2.13", "storage", "kernel-api", "kernel-defaults", "kernel-unitycatalog")
+    return tuple(f"io.delta:delta-{part}:4.4.0" for part in parts)
+
+
+#: Spark → format → Maven's names of what it needs, the newest of each. Nobody has made one for those that are missing.
 ARTIFACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "3.5": {
+        "delta": ("io.delta:delta-spark_2.12:3.3.3", "io.delta:delta-storage:3.3.3"),
+        "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",),
+    },
     "4.0": {
-        "delta": ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0"),
+        "delta": _delta_4_4("4.0"),
         "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",),
     },
     "4.1": {
-        "delta": (
-            "io.delta:delta-spark_4.1_2.13:4.4.0",
-            "io.delta:delta-storage:4.4.0",
-            "io.delta:delta-kernel-api:4.4.0",
-            "io.delta:delta-kernel-defaults:4.4.0",
-            "io.delta:delta-kernel-unitycatalog:4.4.0",
-        ),
+        "delta": _delta_4_4("4.1"),
         "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
     },
+    "4.2": {"delta": _delta_4_4("4.2")},
 }
 ASKED = "FORWARD_LINEAGE_LAKES"
 """The variable that `make test-lakes` sets: no other run of tests fetches jars, or starts these engines."""
@@ -78,6 +84,16 @@ def s3a_jars() -> list[Path]:
     return [fetched(name) for name in names]
 
 
+def with_s3a() -> dict[str, str]:
+    """Return the settings by which a session knows `s3a:`; none where its jars are not to be had."""
+    try:
+        found = s3a_jars()
+    except NoEngineError:
+        return {}
+    # Not among spark.jars, each of which Spark copies: there are 600 MB of them.
+    return {"spark.driver.extraClassPath": ":".join(map(str, found))}
+
+
 def jars(kind: str) -> list[Path]:
     """Return the jars of a format's engine, fetched first where they are not there.
 
@@ -86,9 +102,30 @@ def jars(kind: str) -> list[Path]:
 
     """
     spark = ".".join(spark_version().split(".")[:2])
-    if spark not in ARTIFACTS:
-        raise NoEngineError(f"no {kind} engine is known for Spark {spark}, but for {' and '.join(ARTIFACTS)}")
-    return [fetched(artifact) for artifact in ARTIFACTS[spark][kind]]
+    artifacts = ARTIFACTS.get(spark, {}).get(kind)
+    if artifacts is None:
+        known = [version for version, formats in ARTIFACTS.items() if kind in formats]
+        raise NoEngineError(f"no {kind} engine is known for Spark {spark}, but for {', '.join(known)}")
+    return [fetched(artifact) for artifact in artifacts]
+
+
+def available() -> tuple[str, ...]:
+    """Return the formats whose engine is to be had for this Spark.
+
+    Raises:
+        NoEngineError: none is; see `jars`.
+
+    """
+    found, missing = [], []
+    for kind in FORMATS:
+        try:
+            jars(kind)
+            found.append(kind)
+        except NoEngineError as error:
+            missing.append(error)
+    if not found:
+        raise missing[0]
+    return tuple(found)
 
 
 def fetched(artifact: str) -> Path:
@@ -119,23 +156,24 @@ def fetched(artifact: str) -> Path:
     return place
 
 
-def lake_session(root: Path, *kinds: str, memory: str = "2g") -> SparkSession:
+def lake_session(
+    root: Path, *kinds: str, memory: str = "2g", settings: Mapping[str, str] | None = None
+) -> SparkSession:
     """Start the session of a process, with the engines of some formats and a catalog for Iceberg's tables.
 
     Args:
         root: the folder of the tables.
         kinds: ``delta``, ``iceberg`` or both.
         memory: of the driver.
+        settings: others than these have, or more of them.
 
     Raises:
-        NoEngineError: see `jars` and `s3a_jars`.
+        NoEngineError: see `jars`.
 
     """
     needed = [jar for kind in kinds for jar in jars(kind)] + ([fetched(SQLITE)] if "iceberg" in kinds else [])
-    settings = {
+    chosen = {
         "spark.jars": ",".join(map(str, needed)),
-        # Not among spark.jars, each of which Spark copies: there are 600 MB of them.
-        "spark.driver.extraClassPath": ":".join(map(str, s3a_jars())),
         "spark.sql.extensions": ",".join(_EXTENSIONS[kind] for kind in kinds),
         "spark.sql.warehouse.dir": str(root / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
@@ -143,11 +181,11 @@ def lake_session(root: Path, *kinds: str, memory: str = "2g") -> SparkSession:
         "spark.sql.catalogImplementation": "in-memory",
     }
     if "delta" in kinds:
-        settings["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-        settings["spark.databricks.delta.snapshotPartitions"] = "1"  # else 50 tasks whenever a log is read
+        chosen["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        chosen["spark.databricks.delta.snapshotPartitions"] = "1"  # else 50 tasks whenever a log is read
     if "iceberg" in kinds:
-        settings[f"spark.sql.catalog.{CATALOG}"] = "org.apache.iceberg.spark.SparkCatalog"
-        settings[f"spark.sql.catalog.{CATALOG}.type"] = "hadoop"
-        settings[f"spark.sql.catalog.{CATALOG}.warehouse"] = str(root / "lake")
-    spelled = {key.replace(".", "__"): value for key, value in settings.items()}
+        chosen[f"spark.sql.catalog.{CATALOG}"] = "org.apache.iceberg.spark.SparkCatalog"
+        chosen[f"spark.sql.catalog.{CATALOG}.type"] = "hadoop"
+        chosen[f"spark.sql.catalog.{CATALOG}.warehouse"] = str(root / "lake")
+    spelled = {key.replace(".", "__"): value for key, value in {**chosen, **(settings or {})}.items()}
     return local_session("lakes", master="local[2]", driver_memory=memory, log=root / "spark.log", **spelled)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.spark.java import find_java
 from tests.cluster.processes import die_with_parent
-from tests.lakes.engines import NoEngineError, fetched, hadoop_version
+from tests.lakes.engines import NoEngineError, fetched, hadoop_version, s3a_jars
 from tests.object_server import BUCKET, ObjectServer
 
 STORES = ("s3a", "hdfs")
@@ -91,7 +91,13 @@ def _settings(spark: SparkSession) -> Any:
 
 @contextmanager
 def s3a(spark: SparkSession, folder: Path) -> Iterator[Store]:
-    """Run a server that speaks S3, and tell a session of it."""
+    """Run a server that speaks S3, and tell a session of it, which was started `with_s3a`.
+
+    Raises:
+        NoEngineError: Hadoop's jars for S3 are not to be had.
+
+    """
+    s3a_jars()
     server = ObjectServer(folder / "requests.log")
     try:
         said = {
