@@ -83,6 +83,12 @@ def _metadata(spark: SparkSession, identity: str) -> LogPath:
         table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, identity)
         table.refresh()
         place = str(table.operations().current().metadataFileLocation())
+        branch = _branch_read(spark, table)
+    if branch is not None:
+        raise NotTracedError(
+            f"Spark reads the branch {branch} of {identity}, by spark.wap.branch, and its main branch is registered",
+            instead='Run spark.conf.unset("spark.wap.branch").',
+        )
     return _place(spark, place)
 
 
@@ -92,6 +98,13 @@ def _place(spark: SparkSession, location: str) -> LogPath:
         return Path(place_of(location))
     check_addresses([location])
     return located(spark, far_files.qualified(spark, location))
+
+
+def _branch_read(spark: SparkSession, table: Any) -> str | None:
+    """Return the branch that Iceberg reads in place of the main one: its table is audited before it is published."""
+    branch = spark.conf.get("spark.wap.branch", None)
+    published_later = str(table.properties().get("write.wap.enabled")).lower() == "true"
+    return branch if branch is not None and published_later and table.refs().containsKey(branch) else None
 
 
 def current(spark: SparkSession, identity: str, name: str) -> Table:
