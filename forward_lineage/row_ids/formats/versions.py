@@ -61,7 +61,7 @@ def check_version(manifest: Manifest, table: Table) -> None:
         table: where the log is now.
 
     Raises:
-        ChangedError: there is another version now, or the log was made anew.
+        ChangedError: there is another version now, the log was made anew, or files are gone that a clone has.
 
     """
     source = manifest.source
@@ -81,6 +81,23 @@ def check_version(manifest: Manifest, table: Table) -> None:
         raise ChangedError(
             f"table {manifest.name} is another one now: {log} is not what was registered",
             instead=f'Register "{manifest.name}" again.',
+        )
+    if manifest.provider is Provider.DELTA:
+        _check_cloned_files(manifest)
+
+
+def _check_cloned_files(manifest: Manifest) -> None:
+    """Check that files outside the table's folder are there: a shallow clone has those of the table it was made of.
+
+    VACUUM of that table takes them away, and the log of the clone does not say so.
+    """
+    folder = f"{manifest.source['path']}/"
+    elsewhere = [file.path for file in manifest.files if not file.path.startswith(folder)]
+    if gone := next((path for path in elsewhere if not Path(path).exists()), None):
+        raise ChangedError(
+            f"rows of {manifest.name} cannot be read: {gone} is missing, a file of the table that it is a clone of; "
+            "VACUUM of that table takes away what only clones have",
+            instead="Make the clone again, and register that.",
         )
 
 
