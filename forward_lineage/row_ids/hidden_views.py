@@ -95,8 +95,8 @@ def files_by_name(spark: SparkSession, *manifests: Manifest) -> AbstractContextM
 
     Else each is a task. In a store that is far away each takes requests, and tasks make them at the same time.
 
-    And Spark takes `/{a.parquet,b.parquet}` for a folder that a stream may have written: it looks for the stream's log,
-    does not find the folder, and warns with a stack trace.
+    Spark also takes `/{a.parquet,b.parquet}` for a folder that a stream may have written. It would look for the log of
+    that stream, find no such folder, and warn with a stack trace.
     """
     named = [manifest for manifest in manifests if manifest.provider.by_format]
     settings = {_NO_STREAM_WROTE_THEM: "true"} if named else {}

@@ -17,7 +17,7 @@ _SOURCE, _CLONE = "spark_catalog.default.origin", "spark_catalog.default.clone"
 
 @pytest.fixture
 def lineage(lineage: ForwardLineage) -> Iterator[ForwardLineage]:
-    """With a table of some files, some rows of which are gone and one of which was changed."""
+    """Register a table of several files: one row is gone, one was changed."""
     run = lineage.spark.sql
     run(f"CREATE TABLE {_SOURCE} (k bigint, v string, g int) USING delta PARTITIONED BY (g) {_TRACKED}")
     for change in (
@@ -85,7 +85,7 @@ def test_clones_of_versions_and_of_clones(lineage: ForwardLineage) -> None:
 
 
 def test_a_table_that_a_clone_replaces(lineage: ForwardLineage) -> None:
-    """It is the same table by its id: rows that were in it are gone, and none of the new ones has an id of theirs."""
+    """Its id stays. The rows that were in it are gone, and no new row has an id of theirs."""
     run = lineage.spark.sql
     run(f"CREATE TABLE {_CLONE} (k bigint, v string, g int) USING delta PARTITIONED BY (g) {_TRACKED}")
     run(f"INSERT INTO {_CLONE} VALUES (100, 'q', 1), (101, 'r', 1)")
