@@ -22,7 +22,7 @@ from rewrites.driver import RewrittenQuery
 from rewrites.environment import Semantics
 from rewrites.lineage_functions import dl_into
 from rewrites.tables import StoredTable, Tables
-from rewrites.terms import LINEAGE_COLUMN, call, derived_table, named
+from rewrites.terms import LINEAGE_COLUMN, derived_table, lineage_struct, named
 from udafs.lineage_set import LineageSet
 
 
@@ -159,11 +159,15 @@ def _empty(fields: Sequence[str]) -> exp.Expr:
     return _struct(dict.fromkeys(fields))
 
 
+def empty_set() -> exp.HexString:
+    """Return the lineage of what is made of no row of a table, as it is stored."""
+    return exp.HexString(this=LineageSet([]).to_bytes().hex().upper())
+
+
 def _struct(fields: Mapping[str, exp.Expr | None]) -> exp.Expr:
     """Return a value of `DL`; None is the empty set."""
-    empty = exp.HexString(this=LineageSet([]).to_bytes().hex().upper())
-    items = ((exp.Literal.string(field), value or empty.copy()) for field, value in fields.items())
-    return call("named_struct", *(each for item in items for each in item))
+    struct: exp.Expr = lineage_struct({field: value or empty_set() for field, value in fields.items()}).this
+    return struct
 
 
 def _called(target: exp.Table) -> str:

@@ -53,7 +53,8 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         return
     if manifest.provider.by_format:
         named = manifest.identity
-        check_version(manifest, table_of(spark, manifest) if named is None else current(spark, named, manifest.name))
+        table = table_of(spark, manifest) if named is None else current(spark, named, manifest.name)
+        check_version(spark, manifest, table)
         _check_name(spark, manifest)
         return
     opened = _check_name(spark, manifest)

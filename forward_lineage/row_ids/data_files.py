@@ -145,6 +145,12 @@ def stat_files(paths: Iterable[str], spark: SparkSession | None = None) -> list[
     return found
 
 
+def first_missing(paths: Iterable[str], there: Iterable[DataFile]) -> str | None:
+    """Return the first of these files that was not found by `stat_files`; None: all were."""
+    found = {file.path for file in there}
+    return next((path for path in paths if path not in found), None)
+
+
 def input_files(frame: DataFrame) -> tuple[DataFile, ...]:
     """Look at the files that a table or view reads, wherever they lie; in order.
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from forward_lineage.frontend import RewrittenStatement, Statement, without_clause
 from forward_lineage.frontend.lexing import lex, meaningful, position_at
+from forward_lineage.frontend.lineage_properties import empty_set
 from forward_lineage.frontend.row_changes import Action, RowChange, edited, read_row_change
 from forward_lineage.spark.inserts import Target, lineage_target
 from forward_lineage.spark.names import in_backticks, joined, string_literal
@@ -24,10 +25,8 @@ from forward_lineage.tracing.functions import refuse_functions
 from rewrites.lineage_functions import added_later
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import NotTracedError
-from udafs.lineage_set import LineageSet
 
 _EVOLVES = "spark.databricks.delta.schema.autoMerge.enabled"
-_EMPTY = f"X'{LineageSet([]).to_bytes().hex().upper()}'"
 
 
 @dataclass(frozen=True)
@@ -183,5 +182,5 @@ def _lineage(change: RowChange, table: ChangedTable, action: Action, fields: Seq
                 own = added_later(exp.Var(this=own), exp.Var(this=whole)).sql(dialect="spark")
             own = f"dl_stored({own}, {string_literal(table.called)}, '{table.check}')"
             new = own if new is None else f"dl_union({own}, {new})"
-        items += [string_literal(name), new or _EMPTY]
+        items += [string_literal(name), new or empty_set().sql(dialect="spark")]
     return f"dl_into(named_struct({', '.join(items)}), {string_literal(table.called)}, '{table.check}')"

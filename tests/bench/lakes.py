@@ -7,10 +7,12 @@
 
 Run it under a Spark that the formats' engines are made for, see `tests.lakes.engines`.
 
-`queries` has TPC-H from text to rows. `lineage` compares what base rows each of its results is made of, by their keys,
-with those over Parquet. `merge` changes orders: of the target's rows 4 % are updated, and 1 % as many are new.
-`refresh` does what TPC-DS calls data maintenance: a day of sales goes, another comes in through joins with dimensions,
-items change. The tables that carry lineage, and those that do not, are put back to the version before after each run.
+- `queries` times TPC-H from text to rows.
+- `lineage` compares the base rows of each result of TPC-H, by their keys, with those over Parquet.
+- `merge` changes orders: it updates 4 % of the target's rows, and adds 1 %.
+- `refresh` is like TPC-DS's data maintenance. A day of sales goes. Another comes in. Returns change sales.
+
+After each run, the changed tables go back to the version before it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from tests.bench.harness import Turns, Variant, compare
 from tests.bench.sessions import Sessions
 from tests.bench.users_clock import Clocked, clocked, report
 from tests.bench.workloads import TPCH
+from tests.lakes.comparing import HIDDEN, TRACKED, rollback, version_now
 from tests.lakes.engines import CATALOG, FORMATS, lake_session
 from tests.tpcds_queries.data import generate as generate_tpcds
 
@@ -49,8 +52,6 @@ KEYS = {
     "lineitem": ("l_orderkey", "l_linenumber"),
 }
 _NAMESPACE = {"delta": "spark_catalog.lakes", "iceberg": f"{CATALOG}.lakes"}
-_ROW_ID = {"delta": "_metadata.row_id", "iceberg": "_row_id"}
-_WITH_IDS = {"delta": "'delta.enableRowTracking' = 'true'", "iceberg": "'format-version' = '3'"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Lake:
 
     def create(self, table: str, query: str, *, traced: bool = False) -> str:
         """Make a table of a query's rows, with the lineage of each or without; return its name."""
-        properties = "" if traced else f"TBLPROPERTIES ({_WITH_IDS[self.kind]})"
+        properties = "" if traced else f"TBLPROPERTIES ({TRACKED[self.kind]})"
         run = self.lineage.sql if traced else self.spark.sql
         run(f"CREATE TABLE {self.full(table)} USING {self.kind} {properties} AS {query}")
         return table
@@ -89,13 +90,14 @@ class Lake:
 
     def putting_back(self, table: str) -> Callable[[], None]:
         """Return what puts a table back to the version of now."""
-        if self.kind == "delta":
-            at = self.spark.sql(f"DESCRIBE HISTORY {self.full(table)} LIMIT 1").collect()[0].version
-            statement = f"RESTORE TABLE {self.full(table)} TO VERSION AS OF {at}"
-        else:
-            at = self.spark.sql(f"SELECT snapshot_id FROM {self.full(table)}.refs WHERE name = 'main'").collect()[0][0]
-            statement = f"CALL {CATALOG}.system.set_current_snapshot(table => 'lakes.{table}', snapshot_id => {at})"
-        return lambda: [self.spark.sql(statement).collect(), None][1]
+        at = version_now(self.spark, self.kind, self.full(table))
+        assert at is not None
+        statement = rollback(self.kind, self.full(table), at)
+
+        def put_back() -> None:
+            self.spark.sql(statement).collect()
+
+        return put_back
 
 
 @contextmanager
@@ -223,7 +225,7 @@ def compare_lineage(kind: str, scale: float, queries: str) -> None:
         theirs = keys_by_id(
             parquet.plain, {t: f"parquet.`{files / t}.parquet`" for t in TPCH.tables}, "_metadata.row_index"
         )
-        ours = keys_by_id(lake.spark, {t: lake.full(t) for t in TPCH.tables}, _ROW_ID[kind])
+        ours = keys_by_id(lake.spark, {t: lake.full(t) for t in TPCH.tables}, HIDDEN[kind])
         for name in _chosen(queries):
             text = TPCH.query(name)
             found = rows_of_results(lake.lineage.sql(text), ours)

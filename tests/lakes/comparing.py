@@ -1,4 +1,4 @@
-"""Rows with their ids, once as an engine reads them and once as we trace them."""
+"""What an engine says of a table: its rows with their ids, and its versions. And the same rows as we trace them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,22 @@ Rows = set[tuple[object, ...]]
 def read_by_engine(spark: SparkSession, kind: str, source: str) -> Rows:
     """Return the rows of what stands after FROM, each with the id that its engine says at the end."""
     return {tuple(row) for row in spark.sql(f"SELECT *, {HIDDEN[kind]} FROM {source}").collect()}
+
+
+def version_now(spark: SparkSession, kind: str, table: str) -> int | None:
+    """Return the number of a table's version, or of its snapshot; None: a table of Iceberg's has none yet."""
+    if kind == "delta":
+        return int(spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0].version)
+    found = spark.sql(f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'").collect()
+    return int(found[0].snapshot_id) if found else None
+
+
+def rollback(kind: str, table: str, version: int) -> str:
+    """Return the statement that puts a table, by its full name, back to a version."""
+    if kind == "delta":
+        return f"RESTORE TABLE {table} TO VERSION AS OF {version}"
+    catalog, _, name = table.partition(".")
+    return f"CALL {catalog}.system.set_current_snapshot(table => '{name}', snapshot_id => {version})"
 
 
 def traced(lineage: ForwardLineage, source: str) -> Rows:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.spark.java import find_java
 from tests.cluster.processes import die_with_parent
-from tests.lakes.engines import NoEngineError, fetched, hadoop_version, s3a_jars
+from tests.lakes.engines import fetched, hadoop_version, s3a_jars
 from tests.object_server import BUCKET, ObjectServer
 
 STORES = ("s3a", "hdfs")
@@ -122,13 +122,15 @@ def hdfs(spark: SparkSession, folder: Path) -> Iterator[Store]:
     """Run Hadoop's mini cluster; its superuser is another than the session's, for whom permissions count.
 
     Raises:
-        NoEngineError: it cannot be fetched, or does not start.
+        NoEngineError: it cannot be fetched.
+        RuntimeError: it does not start; the message has what it says.
 
     """
     jar = fetched(f"org.apache.hadoop:hadoop-client-minicluster:{hadoop_version()}")
     classes = f"{jar}:{Path(pyspark.__file__).parent / 'jars'}/*"
     program = [str(find_java()), "-Xmx512m", "-DHADOOP_USER_NAME=superuser", "-cp", classes, str(_PROGRAM)]
-    with (folder / "hdfs.log").open("w") as log:
+    said = folder / "hdfs.log"
+    with said.open("w") as log:
         cluster = subprocess.Popen(
             [*program, str(folder / "hdfs")],
             stdin=subprocess.PIPE,
@@ -141,7 +143,7 @@ def hdfs(spark: SparkSession, folder: Path) -> Iterator[Store]:
         try:
             address = cluster.stdout.readline().strip()
             if not address.startswith("hdfs:"):
-                raise NoEngineError("Hadoop's mini cluster does not start")
+                raise RuntimeError(f"Hadoop's mini cluster does not start: {said.read_text()[-2000:]}")
             yield Store(f"{address}/lake", spark)
         finally:
             cluster.stdin.close()

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from tests.lakes.comparing import HIDDEN, rollback, version_now
 from tests.lakes.engines import CATALOG
 
 Row = dict[str, Any]
 Rows = dict[int, tuple[Row, int]]
 """Key → the row, and the step that wrote it last."""
-_HIDDEN = {"delta": "_metadata.row_id", "iceberg": "_row_id"}
 _GROUPS = 3
 _CONFLICT = re.compile("conflict|concurrent|missing data files", re.IGNORECASE)
 """What engines say when another writer was first."""
@@ -191,11 +191,7 @@ class History:
             return
         at = self.chance.choice(there)
         rows, columns = self.snapshots[at]
-        if self.kind == "delta":
-            self._run(f"RESTORE TABLE {self.name} TO VERSION AS OF {at}")
-        else:
-            to = f"set_current_snapshot(table => '{self._in_catalog}', snapshot_id => {at})"
-            self._run(f"CALL {CATALOG}.system.{to}")
+        self._run(rollback(self.kind, self.name, at))
         self.rows, self.columns = dict(rows), dict(columns)
         self._remember()
 
@@ -305,14 +301,9 @@ class History:
 
     def _remember(self) -> None:
         """Take down what the engine calls the version of now; the last word of a step counts."""
-        if self.kind == "delta":
-            at = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version
-        else:
-            found = self.spark.sql(f"SELECT snapshot_id FROM {self.name}.refs WHERE name = 'main'").collect()
-            if not found:
-                return
-            at = found[0].snapshot_id
-        self.snapshots[at] = dict(self.rows), dict(self.columns)
+        at = version_now(self.spark, self.kind, self.name)
+        if at is not None:
+            self.snapshots[at] = dict(self.rows), dict(self.columns)
 
     def _condition(self) -> tuple[str, list[int]]:
         if self.chance.random() < 0.5:
@@ -390,7 +381,7 @@ class Judge:
         self._check_saved()
 
     def _engine_ids(self) -> dict[int, int]:
-        hidden = _HIDDEN[self.history.kind]
+        hidden = HIDDEN[self.history.kind]
         found = self.history.spark.sql(f"SELECT k, {hidden} AS id FROM {self.history.name}").collect()
         return {row.k: row.id for row in found}
 

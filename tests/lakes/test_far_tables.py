@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from tests.lakes.comparing import read_by_engine, version_now
 from tests.lakes.engines import FORMATS, NoEngineError
 from tests.lakes.far_stores import SECRET, STORES, Store, hdfs, s3a
 from tests.object_server import Request
@@ -24,7 +25,6 @@ _TRACKED = {
     "delta": "'delta.enableRowTracking' = 'true', 'delta.enableDeletionVectors' = 'true'",
     "iceberg": "'format-version' = '3', 'write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read'",
 }
-_ROW_ID = {"delta": "_metadata.row_id", "iceberg": "_row_id"}
 _NUMBERS = count()
 _BY_CUSTOMER = "SELECT customer, sum(amount) AS amount FROM {} GROUP BY customer"
 
@@ -64,8 +64,7 @@ class Orders:
 
     def rows(self, version: str = "") -> set[tuple[object, ...]]:
         """What the engine says of its rows, each with its id."""
-        found = self.other.sql(f"SELECT *, {_ROW_ID[self.kind]} AS id FROM {self.name} {version}")
-        return {tuple(row) for row in found.collect()}
+        return read_by_engine(self.other, self.kind, f"{self.name} {version}")
 
     def change(self, *statements: str) -> None:
         """Run statements by the engine."""
@@ -74,10 +73,9 @@ class Orders:
 
     def version(self) -> int:
         """The number of its version, or of its snapshot."""
-        if self.kind == "delta":
-            return int(self.other.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version)
-        found = self.other.sql(f"SELECT snapshot_id FROM {self.name}.snapshots ORDER BY committed_at DESC LIMIT 1")
-        return int(found.collect()[0].snapshot_id)
+        found = version_now(self.other, self.kind, self.name)
+        assert found is not None
+        return found
 
     @property
     def compaction(self) -> str:

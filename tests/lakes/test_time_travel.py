@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from forward_lineage import ForwardLineage
+from tests.lakes.comparing import HIDDEN, TRACKED
 from tests.lakes.engines import CATALOG, FORMATS
 from udafs.errors import ChangedError, LineageError
-
-_TRACKED = {"delta": "'delta.enableRowTracking' = 'true'", "iceberg": "'format-version' = '3'"}
-_HIDDEN = {"delta": "_metadata.row_id", "iceberg": "_row_id"}
 
 
 class Travelled:
@@ -20,7 +18,7 @@ class Travelled:
     def __init__(self, lineage: ForwardLineage, kind: str) -> None:
         self.kind, self.sql, self.lineage = kind, lineage.spark.sql, lineage
         self.name = "spark_catalog.default.travelled" if kind == "delta" else f"{CATALOG}.db.travelled"
-        self.sql(f"CREATE TABLE {self.name} (k bigint, v string) USING {kind} TBLPROPERTIES ({_TRACKED[kind]})")
+        self.sql(f"CREATE TABLE {self.name} (k bigint, v string) USING {kind} TBLPROPERTIES ({TRACKED[kind]})")
         self.sql(f"INSERT INTO {self.name} VALUES (1, 'a'), (2, 'b')")
         lineage.register(self.name)
         for change in (
@@ -42,7 +40,7 @@ class Travelled:
     def compare(self, clause: str) -> None:
         """Rows, columns and ids are those that the engine says of the version."""
         ours = self.lineage.sql(f"SELECT * FROM {self.name} {clause}")
-        theirs = self.sql(f"SELECT *, {_HIDDEN[self.kind]} AS id FROM {self.name} {clause}")
+        theirs = self.sql(f"SELECT *, {HIDDEN[self.kind]} AS id FROM {self.name} {clause}")
         assert ours.columns[:-1] == theirs.columns[:-1]
         (field,) = ours.schema["DL"].dataType.fieldNames()
         columns = ours.columns[:-1]

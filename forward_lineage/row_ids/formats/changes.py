@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.row_ids.data_files import stat_files
+from forward_lineage.row_ids.data_files import first_missing, stat_files
 from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest
 from forward_lineage.row_ids.written_sql import Part
@@ -79,8 +79,7 @@ def _check_comparable(spark: SparkSession, before: Manifest, after: Manifest, go
             instead="Name a later version.",
         )
     needed = sorted(gone)
-    there = {file.path for file in stat_files(needed, spark)}
-    if missing := next((path for path in needed if path not in there), None):
+    if missing := first_missing(needed, stat_files(needed, spark)):
         raise ChangedError(
             f"which rows of {after.name} went since version {before.version} cannot be told: {missing} is gone",
             instead="Name a later version.",

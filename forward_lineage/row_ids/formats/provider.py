@@ -1,8 +1,7 @@
 """Ids from a table's own format: what its log says is registered, one version of it, and compared before each query.
 
 The ids are the format's promise: a row keeps its id when it is moved or changed, and no other row gets it. Kept here is
-the registered version. So a row that was changed, and has the id that it had, is not taken for unchanged: another
-version is a change, whatever is in it.
+the registered version. Another version is a change, whatever is in it: a row that was changed keeps its id.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.row_ids.data_files import DataFile, stat_files
+from forward_lineage.row_ids.data_files import DataFile, first_missing, stat_files
 from forward_lineage.row_ids.formats import delta, iceberg
 from forward_lineage.row_ids.formats.log_files import located
 from forward_lineage.row_ids.formats.reading import files_and_parts, with_rows
@@ -179,6 +178,5 @@ def _check_written_ids(ids: DataFrame, manifest: Manifest, snapshot: Snapshot) -
 
 def _check_not_taken_away(name: str, snapshot: Snapshot, there: Iterable[DataFile]) -> None:
     """Check that the files of an earlier version are there; its log speaks of them as long as it is there itself."""
-    found = {file.path for file in there}
-    if gone := next((file.path for file in snapshot.files if file.path not in found), None):
+    if gone := first_missing((file.path for file in snapshot.files), there):
         raise taken_away(name, f"{gone} is missing")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyspark.sql import SparkSession
 
-from forward_lineage.row_ids.data_files import PARQUET_MARK, DataFile, of_footer, read_footers
+from forward_lineage.row_ids.data_files import PARQUET_MARK, DataFile, first_missing, of_footer, read_footers
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
 from forward_lineage.row_ids.written_sql import Part, can_be_cast
 from forward_lineage.spark import far_files
@@ -79,7 +79,7 @@ def with_rows(snapshot: Snapshot) -> Snapshot:
 
 
 def files_and_parts(
-    spark: SparkSession, snapshot: Snapshot, there: Iterable[DataFile]
+    spark: SparkSession, snapshot: Snapshot, there: Sequence[DataFile]
 ) -> tuple[tuple[DataFile, ...], tuple[Part, ...]]:
     """Return the files of a version, the offset of each its first id, and how they are read.
 
@@ -106,7 +106,7 @@ def files_and_parts(
         )
     if {column.lower() for column, _ in snapshot.columns} & {snapshot.row_id.lower(), snapshot.row_changed.lower()}:
         raise other_reader(snapshot.what, f"has a column called {snapshot.row_id} or {snapshot.row_changed}")
-    found = _found_again(snapshot, {file.path: file for file in there})
+    found = _found_again(snapshot, there)
     files, footers = _far_footers(spark, snapshot, found) if far else _near_footers(snapshot, found)
     alike: dict[_Shape, list[int]] = {}
     for at, (file, footer) in enumerate(zip(live, footers, strict=True)):
@@ -120,10 +120,12 @@ def files_and_parts(
     )
 
 
-def _found_again(snapshot: Snapshot, there: Mapping[str, DataFile]) -> list[DataFile]:
-    if gone := next((file.path for file in snapshot.files if file.path not in there), None):
+def _found_again(snapshot: Snapshot, there: Sequence[DataFile]) -> list[DataFile]:
+    paths = [file.path for file in snapshot.files]
+    if gone := first_missing(paths, there):
         raise damaged(snapshot.kind, gone, "is in the log, and is not there")
-    return [there[file.path] for file in snapshot.files]
+    by_path = {file.path: file for file in there}
+    return [by_path[path] for path in paths]
 
 
 def _near_footers(snapshot: Snapshot, found: Sequence[DataFile]) -> tuple[tuple[DataFile, ...], list[_Footer]]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from forward_lineage.row_ids.data_files import first_missing, stat_files
 from forward_lineage.row_ids.formats import delta, iceberg
-from forward_lineage.row_ids.formats.log_files import LogPath, beside, is_file, located
+from forward_lineage.row_ids.formats.log_files import LogPath, located
 from forward_lineage.row_ids.formats.snapshot import Snapshot, digest_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from udafs.errors import ChangedError
@@ -53,10 +54,11 @@ def table_of(spark: SparkSession, manifest: Manifest) -> Table:
     return Table(manifest.provider, located(spark, manifest.source["path"]))
 
 
-def check_version(manifest: Manifest, table: Table) -> None:
+def check_version(spark: SparkSession, manifest: Manifest, table: Table) -> None:
     """Compare a table's log with what was registered; no file but the last of the log is read.
 
     Args:
+        spark: a session that reaches the files.
         manifest: the registration.
         table: where the log is now.
 
@@ -83,27 +85,22 @@ def check_version(manifest: Manifest, table: Table) -> None:
             instead=f'Register "{manifest.name}" again.',
         )
     if manifest.provider is Provider.DELTA:
-        _check_cloned_files(manifest, table.place)
+        _check_cloned_files(spark, manifest)
 
 
-def _check_cloned_files(manifest: Manifest, place: LogPath) -> None:
+def _check_cloned_files(spark: SparkSession, manifest: Manifest) -> None:
     """Check that files outside the table's folder are there: a shallow clone has those of the table it was made of.
 
     VACUUM of that table takes them away, and the log of the clone does not say so.
     """
     folder = f"{manifest.source['path']}/"
     elsewhere = [file.path for file in manifest.files if not file.path.startswith(folder)]
-    if gone := next((path for path in elsewhere if not _is_there(path, place)), None):
+    if gone := first_missing(elsewhere, stat_files(elsewhere, spark)):
         raise ChangedError(
             f"rows of {manifest.name} cannot be read: {gone} is missing, a file of the table that it is a clone of; "
             "VACUUM of that table takes away what only clones have",
             instead="Make the clone again, and register that.",
         )
-
-
-def _is_there(path: str, place: LogPath) -> bool:
-    found = beside(place, path)
-    return found is not None and is_file(found)
 
 
 def _moved(manifest: Manifest, table: Table) -> bool:
