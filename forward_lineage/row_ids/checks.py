@@ -52,10 +52,11 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_name(spark, manifest)
         return
     if manifest.provider.by_format:
-        named = manifest.identity
-        table = table_of(spark, manifest) if named is None else current(spark, named, manifest.name)
-        check_version(spark, manifest, table)
-        _check_name(spark, manifest)
+        if manifest.identity is None:
+            check_version(spark, manifest, table_of(spark, manifest))
+            _check_name(spark, manifest)
+        else:  # a full name means what its catalog says
+            check_version(spark, manifest, current(spark, manifest.identity, manifest.name))
         return
     opened = _check_name(spark, manifest)
     if manifest.view is not None and manifest.source.keys() & {"path", "paths"} and _left_alone(spark, manifest):

@@ -51,6 +51,9 @@ KEYS = {
     "orders": ("o_orderkey",),
     "lineitem": ("l_orderkey", "l_linenumber"),
 }
+#: Spark's own settings, where those of tests are others.
+_AS_USERS_HAVE_IT = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "200"}
+_MERGE_ON_READ = "".join(f", 'write.{each}.mode' = 'merge-on-read'" for each in ("delete", "update", "merge"))
 _NAMESPACE = {"delta": "spark_catalog.lakes", "iceberg": f"{CATALOG}.lakes"}
 
 
@@ -63,6 +66,7 @@ class Lake:
         spark: a session with its engine, in the namespace.
         lineage: in that session.
         folder: for what a bench writes besides.
+        properties: of every table that it makes, as SQL.
 
     """
 
@@ -70,12 +74,12 @@ class Lake:
     spark: SparkSession
     lineage: ForwardLineage
     folder: Path
+    properties: str
 
     def create(self, table: str, query: str, *, traced: bool = False) -> str:
         """Make a table of a query's rows, with the lineage of each or without; return its name."""
-        properties = "" if traced else f"TBLPROPERTIES ({TRACKED[self.kind]})"
         run = self.lineage.sql if traced else self.spark.sql
-        run(f"CREATE TABLE {self.full(table)} USING {self.kind} {properties} AS {query}")
+        run(f"CREATE TABLE {self.full(table)} USING {self.kind} TBLPROPERTIES ({self.properties}) AS {query}")
         return table
 
     def full(self, table: str) -> str:
@@ -101,15 +105,16 @@ class Lake:
 
 
 @contextmanager
-def opened(kind: str) -> Iterator[Lake]:
-    """Start a session with an engine."""
+def opened(kind: str, *, merge_on_read: bool = False) -> Iterator[Lake]:
+    """Start a session with an engine; tables of Iceberg's are as `_MERGE_ON_READ` says, if that is asked for."""
+    properties = TRACKED[kind] + (_MERGE_ON_READ if merge_on_read and kind == "iceberg" else "")
     with tempfile.TemporaryDirectory(prefix="lakes-") as scratch:
         folder = Path(scratch)
-        spark = lake_session(folder, kind, memory="6g")
+        spark = lake_session(folder, kind, memory="6g", settings=_AS_USERS_HAVE_IT)
         try:
             spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_NAMESPACE[kind]}")
             spark.sql(f"USE {_NAMESPACE[kind]}")
-            yield Lake(kind, spark, ForwardLineage(spark, home=folder / "home"), folder)
+            yield Lake(kind, spark, ForwardLineage(spark, home=folder / "home"), folder, properties)
         finally:
             spark.stop()
 
@@ -173,6 +178,7 @@ def told(console: Console, name: str, found: Clocked, bar: float | None = None) 
 
 _FORMAT = click.option("--format", "kind", default="delta", show_default=True, type=click.Choice(FORMATS))
 _SCALE = click.option("--scale", default=1.0, show_default=True)
+_MODE = click.option("--merge-on-read", is_flag=True, help="Iceberg notes what changed; else it copies files.")
 _QUERIES = click.option("--queries", default="", help="Some of the queries, joined by commas.  [default: all]")
 
 
@@ -247,9 +253,10 @@ _MERGE = """
 @_FORMAT
 @click.option("--rows", default=1_000_000, show_default=True, help="Of the target.")
 @_runs(5)
-def measure_merge(kind: str, rows: int, runs: int) -> None:
+@_MODE
+def measure_merge(kind: str, rows: int, runs: int, *, merge_on_read: bool) -> None:
     """Time a MERGE into orders."""
-    with opened(kind) as lake:
+    with opened(kind, merge_on_read=merge_on_read) as lake:
         orders = f"parquet.`{TPCH.generate(max(1.0, rows * 1.01 / 1_500_000))}/orders.parquet`"
         place = "row_number() OVER (ORDER BY o_orderkey) AS place"
         numbered = f"(SELECT *, {place} FROM {orders})"
@@ -287,10 +294,11 @@ _SALES = "SELECT * EXCEPT (ss_sales_price), ss_sales_price FROM {}"
 @_FORMAT
 @_SCALE
 @_runs(3)
-def measure_refresh(kind: str, scale: float, runs: int) -> None:
+@_MODE
+def measure_refresh(kind: str, scale: float, runs: int, *, merge_on_read: bool) -> None:
     """Time a data maintenance of TPC-DS: a DELETE, an INSERT and a MERGE of store_sales."""
     console, turns = Console(width=160), Turns(runs)
-    with opened(kind) as lake:
+    with opened(kind, merge_on_read=merge_on_read) as lake:
         files = generate_tpcds(scale)
         for table in ("date_dim", "item", "store", "customer", "store_sales", "store_returns"):
             lake.create(table, f"SELECT * FROM parquet.`{files / table}.parquet`")

@@ -7,7 +7,6 @@ kind it is (Hadoop, Hive, REST, JDBC): it is asked each time, past what Spark's 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -20,9 +19,10 @@ from forward_lineage.spark import far_files
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import split_name
 from forward_lineage.spark.paths import is_address, is_local
-from forward_lineage.spark.tables import described, full_name, open_table
+from forward_lineage.spark.tables import full_name, open_table
 from udafs.attach import is_remote
 from udafs.errors import ChangedError, NotTracedError
+from udafs.requests import ask_json
 
 _SESSION_CATALOG = "spark_catalog"
 _WITH_CATALOG = 3  # parts of a name, at least
@@ -61,35 +61,29 @@ def of_identity(spark: SparkSession, identity: str) -> Table | None:
         SetupError: the session does not know the file system of its log.
 
     """
-    said = described(spark, identity)
-    provider = FORMATS.get((said.get("Provider") or "").lower())
+    with spark_errors(instead=f"Look whether {identity} is there."):
+        said = ask_json(spark, "name of log", name=identity)
+    provider = FORMATS.get(said.get("provider", "").lower())
     if provider is None:
         return None
-    location = said.get("Location") or ""
+    location = said.get("location", "")
     if is_remote(spark):
         raise NotTracedError(
             f"{identity} has its log in {location}, and no client of Spark Connect reads logs",
             instead='Give key=, or save a copy and register that: spark.table("…").write.parquet("a_copy").',
         )
     if provider is Provider.ICEBERG:
-        return Table(provider, _metadata(spark, identity), identity)
+        _check_branch(identity, said.get("branch"))
+        location = said["metadata"]
     return Table(provider, _place(spark, location), identity)
 
 
-def _metadata(spark: SparkSession, identity: str) -> LogPath:
-    """Ask the catalog of an Iceberg table for its current metadata file."""
-    jvm: Any = spark.sparkContext._jvm
-    with spark_errors(instead=f"Look whether {identity} is there."):
-        table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, identity)
-        table.refresh()
-        place = str(table.operations().current().metadataFileLocation())
-        branch = _branch_read(spark, table)
+def _check_branch(identity: str, branch: str | None) -> None:
     if branch is not None:
         raise NotTracedError(
             f"Spark reads the branch {branch} of {identity}, by spark.wap.branch, and its main branch is registered",
             instead='Run spark.conf.unset("spark.wap.branch").',
         )
-    return _place(spark, place)
 
 
 def _place(spark: SparkSession, location: str) -> LogPath:
@@ -98,13 +92,6 @@ def _place(spark: SparkSession, location: str) -> LogPath:
         return Path(place_of(location))
     check_addresses([location])
     return located(spark, far_files.qualified(spark, location))
-
-
-def _branch_read(spark: SparkSession, table: Any) -> str | None:
-    """Return the branch that Iceberg reads in place of the main one: its table is audited before it is published."""
-    branch = spark.conf.get("spark.wap.branch", None)
-    published_later = str(table.properties().get("write.wap.enabled")).lower() == "true"
-    return branch if branch is not None and published_later and table.refs().containsKey(branch) else None
 
 
 def current(spark: SparkSession, identity: str, name: str) -> Table:

@@ -11,6 +11,7 @@ import Sessions.SparkSession
 private[sql] object CatalogNames {
   def answer(session: SparkSession, asked: Request): String = asked.what match {
     case "name of table" => compact(found(session, asked.string("name")).fold[JValue](JNull)(described(session, asked.string("name"), _)))
+    case "name of log" => compact(LoggedTables.answer(session, parts(session, asked.string("name"))))
     case "name of meaning" => StoredLineage.saidBy(session, parts(session, asked.string("name"))).getOrElse("")
     case "name of temporary view" => isTemporary(session, asked.string("name")).toString
     case "name of temporary function" =>

@@ -70,8 +70,15 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
     val placed = files.elements.asScala.zipWithIndex.map { case (file, i) => placedFile(file, s"file $i") }.toSeq
     val paths = placed.map(_._1)
     for (twice <- paths.diff(paths.distinct).headOption) damaged(s"it lists $twice twice")
-    PlacedFiles(name, placed)
+    PlacedFiles(name, placed, rowsPerByte)
   }
+
+  private def rowsPerByte: Option[Double] =
+    if (json.path("provider").asText != "iceberg") None
+    else {
+      def sum(field: String): Double = json.path("files").elements.asScala.map(_.path(field).asDouble).sum
+      Some(sum("rows") / sum("size")).filter(_ > 0)
+    }
 
   private lazy val format = number(json, "format", "it", least = 1)
 

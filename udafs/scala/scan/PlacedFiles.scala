@@ -16,8 +16,10 @@ final case class PlacedFile(size: Long, modifiedMillis: Long, offset: Long)
  *
  * Every task gets a copy. It travels as bytes, which take no time to read back, and is unpacked when the first row comes.
  * Two of equal content are equal: else Spark would not see that two scans are the same one, which it could do once.
+ *
+ * @param rowsPerByte of all files together, where the table's own reader tells Spark how many rows there are, as Iceberg's does
  */
-final class PlacedFiles(private val table: String, private val packed: Array[Byte]) extends Serializable {
+final class PlacedFiles(private val table: String, private val packed: Array[Byte], val rowsPerByte: Option[Double]) extends Serializable {
   @transient private lazy val files: java.util.HashMap[String, PlacedFile] = PlacedFiles.unpack(packed)
   @transient private lazy val offsets: java.util.TreeSet[java.lang.Long] = {
     val found = new java.util.TreeSet[java.lang.Long]
@@ -55,8 +57,9 @@ object PlacedFiles {
   /**
    * @param table its name, for messages
    * @param files each with its path
+   * @param rowsPerByte see the class
    */
-  def apply(table: String, files: Seq[(String, PlacedFile)]): PlacedFiles = {
+  def apply(table: String, files: Seq[(String, PlacedFile)], rowsPerByte: Option[Double]): PlacedFiles = {
     val bytes = new ByteArrayOutputStream
     val out = new DataOutputStream(bytes)
     out.writeInt(files.size)
@@ -68,7 +71,7 @@ object PlacedFiles {
       out.writeLong(file.modifiedMillis)
       out.writeLong(file.offset)
     }
-    new PlacedFiles(table, bytes.toByteArray)
+    new PlacedFiles(table, bytes.toByteArray, rowsPerByte)
   }
 
   private def unpack(packed: Array[Byte]): java.util.HashMap[String, PlacedFile] = {

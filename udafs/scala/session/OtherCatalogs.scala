@@ -3,7 +3,7 @@ package org.apache.spark.sql.forwardlineage
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
-import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
+import org.apache.spark.sql.connector.catalog.{Identifier, Table}
 
 import Sessions.SparkSession
 
@@ -14,18 +14,18 @@ private object OtherCatalogs {
   def property(session: SparkSession, parts: Seq[String], key: String): Option[String] =
     table(session, parts).flatMap(found => Option(found.properties.get(key)))
 
-  def table(session: SparkSession, parts: Seq[String]): Option[Table] = {
+  def table(session: SparkSession, parts: Seq[String]): Option[Table] =
+    try Some(loaded(session, parts))
+    catch { case NonFatal(_) => None } // Spark says it better that there is no such table
+
+  /** A table as its catalog loads it now; Spark's own error where there is none. */
+  def loaded(session: SparkSession, parts: Seq[String]): Table = {
     val manager = session.sessionState.catalogManager
     val (catalog, inside) = parts match {
       case Seq(first, rest @ _*) if rest.nonEmpty && manager.isCatalogRegistered(first) => (manager.catalog(first), rest)
       case Seq(name) => (manager.currentCatalog, manager.currentNamespace.toSeq :+ name)
       case _ => (manager.currentCatalog, parts)
     }
-    catalog match {
-      case tables: TableCatalog =>
-        try Option(tables.loadTable(Identifier.of(inside.init.toArray, inside.last)))
-        catch { case NonFatal(_) => None } // Spark says it better that there is no such table
-      case _ => None
-    }
+    catalog.asTableCatalog.loadTable(Identifier.of(inside.init.toArray, inside.last))
   }
 }
