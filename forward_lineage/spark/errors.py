@@ -33,6 +33,11 @@ _UNBOUND = "UNBOUND_SQL_PARAMETER"
 # What Spark says where the memory ends and its process does not.
 _FULL = re.compile(r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Not enough memory|maxResultSize")
 _MORE = "Give spark.driver.memory and spark.executor.memory more, or spark.sql.shuffle.partitions."
+# A table whose reader fills no column that an INSERT leaves out; Spark does, since 4.1.
+_LEFT_OUT = "Cannot find data for the output column `DL`"
+_NEVER_MATCHED = (
+    "Before Spark 4.1, write MERGE INTO … USING (SELECT …) AS s ON false WHEN NOT MATCHED THEN INSERT (…) VALUES (…)."
+)
 # What the system says in a task that writes shuffle files or spills.
 _NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded")
 _ROOM = "Make room where Spark keeps shuffle files and spills: spark.local.dir, or SPARK_LOCAL_DIRS of the workers."
@@ -168,6 +173,8 @@ def from_spark(
         instead = "Give the values of parameters: args={…}."
     elif instead is None and _FULL.search(text):
         instead = _MORE
+    elif instead is None and _LEFT_OUT in text:
+        instead = _NEVER_MATCHED
     elif instead is None and _NO_ROOM.search(text):
         instead = _ROOM
     return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
