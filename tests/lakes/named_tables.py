@@ -70,6 +70,9 @@ def check_table_that_others_change(catalog: Catalog, lineage: ForwardLineage) ->
         was = lineage.backward("by_customer", where="customer = 'Bob'").collect()
     assert [(row.o_id, row.amount) for row in was] == [(12, 70)]
     assert traced(lineage, f"{name} VERSION AS OF {catalog.first_version('orders')}") == before
+    catalog.other.sql(f"DROP TABLE {name}")
+    with pytest.raises(ChangedError, match="is no table with a log any more"):
+        lineage.sql(f"SELECT * FROM {name}")
 
 
 def check_merge(catalog: Catalog, lineage: ForwardLineage) -> None:

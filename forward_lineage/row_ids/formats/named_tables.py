@@ -16,12 +16,12 @@ from forward_lineage.row_ids.formats.versions import FORMATS, Table
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.spark import far_files
-from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.names import split_name
 from forward_lineage.spark.paths import is_address, is_local
 from forward_lineage.spark.tables import full_name, open_table
 from udafs.attach import is_remote
-from udafs.errors import ChangedError, NotTracedError
+from udafs.errors import ChangedError, NotTracedError, WrongSqlError
 from udafs.requests import ask_json
 
 _SESSION_CATALOG = "spark_catalog"
@@ -98,10 +98,15 @@ def current(spark: SparkSession, identity: str, name: str) -> Table:
     """Return where the log of a registered table is now.
 
     Raises:
-        ChangedError: the name means a table of another kind.
+        ChangedError: the name means no table, or one of another kind.
 
     """
-    found = of_identity(spark, identity)
+    try:
+        found = of_identity(spark, identity)
+    except WrongSqlError as error:
+        if error.condition != NOT_FOUND:
+            raise
+        found = None
     if found is None:
         raise ChangedError(f"{name} is no table with a log any more", instead=f'Register "{name}" again.')
     return found

@@ -3,6 +3,8 @@ package org.apache.spark.sql.forwardlineage
 import java.lang.reflect.InvocationTargetException
 import java.util.{Map => JavaMap}
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.connector.catalog.{Table, TableCatalog}
 import org.json4s.{JObject, JString}
 import org.json4s.JsonAST.JValue
@@ -22,13 +24,19 @@ private[sql] object LoggedTables {
   def answer(session: SparkSession, name: Seq[String]): JValue = {
     val loaded = OtherCatalogs.loaded(session, name)
     val said = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION).flatMap(key => Option(loaded.properties.get(key)).map(key -> _))
-    val more = if (said.toMap.get(TableCatalog.PROP_PROVIDER).exists(_.equalsIgnoreCase("iceberg"))) ofIceberg(session, loaded) else Nil
+    val isIceberg = said.toMap.get(TableCatalog.PROP_PROVIDER).exists(_.equalsIgnoreCase("iceberg"))
+    val more = if (isIceberg) ofIceberg(session, refreshed(loaded, OtherCatalogs.loadedAgain(session, name))) else Nil
     JObject((said ++ more).toList.map { case (key, value) => key -> JString(value) })
   }
 
-  private def ofIceberg(session: SparkSession, loaded: Table): Seq[(String, String)] = {
+  /** The table of Iceberg's. One that was dropped elsewhere is kept still: asked again, Spark says that it is not there. */
+  private def refreshed(loaded: Table, again: => Table): AnyRef = {
     val table = call(loaded, "table")
-    call(table, "refresh")
+    try { call(table, "refresh"); table }
+    catch { case NonFatal(_) => call(again, "table") }
+  }
+
+  private def ofIceberg(session: SparkSession, table: AnyRef): Seq[(String, String)] = {
     val metadata = call(call(call(table, "operations"), "current"), "metadataFileLocation").toString
     Seq("metadata" -> metadata) ++ branch(session, table).map("branch" -> _)
   }

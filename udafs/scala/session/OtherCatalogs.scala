@@ -3,7 +3,7 @@ package org.apache.spark.sql.forwardlineage
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
-import org.apache.spark.sql.connector.catalog.{Identifier, Table}
+import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
 
 import Sessions.SparkSession
 
@@ -20,12 +20,24 @@ private object OtherCatalogs {
 
   /** A table as its catalog loads it now; Spark's own error where there is none. */
   def loaded(session: SparkSession, parts: Seq[String]): Table = {
+    val (catalog, name) = place(session, parts)
+    catalog.loadTable(name)
+  }
+
+  /** The same of what the session need not have kept of it. */
+  def loadedAgain(session: SparkSession, parts: Seq[String]): Table = {
+    val (catalog, name) = place(session, parts)
+    catalog.invalidateTable(name)
+    catalog.loadTable(name)
+  }
+
+  private def place(session: SparkSession, parts: Seq[String]): (TableCatalog, Identifier) = {
     val manager = session.sessionState.catalogManager
     val (catalog, inside) = parts match {
       case Seq(first, rest @ _*) if rest.nonEmpty && manager.isCatalogRegistered(first) => (manager.catalog(first), rest)
       case Seq(name) => (manager.currentCatalog, manager.currentNamespace.toSeq :+ name)
       case _ => (manager.currentCatalog, parts)
     }
-    catalog.asTableCatalog.loadTable(Identifier.of(inside.init.toArray, inside.last))
+    (catalog.asTableCatalog, Identifier.of(inside.init.toArray, inside.last))
   }
 }
