@@ -124,7 +124,7 @@ def _insert(lineage: ForwardLineage, place: str, query: str) -> None:
     """Put rows in. Before Spark 4.1 an INSERT into a table of Iceberg has to give all columns; a MERGE has not."""
     insert = f"INSERT INTO {place} {query}"
     if place.startswith(CATALOG) and installed() < (4, 1):
-        with pytest.raises(WrongSqlError, match="Cannot find data for the output column `DL`.*ON false"):
+        with pytest.raises(WrongSqlError, match=r"Cannot find data for the output column `DL`.*ON false"):
             lineage.sql(insert)
         values = "INSERT (customer, amount) VALUES (s.customer, s.amount)"
         insert = f"MERGE INTO {place} AS t USING ({query}) AS s ON false WHEN NOT MATCHED THEN {values}"
