@@ -32,7 +32,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "functions",
         "versions",
     ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
-    "joins": ("functions", "stages", "versions"),  # which side of a join is broadcast
+    "joins": ("functions", "scan", "stages", "versions"),  # which side of a join is broadcast
     "granules": ("errors", "functions", "versions"),  # values that are their own ids, and back; granules of rows
     "ranges": ("errors",),  # ranges of a column: which a value is in, whether that is one of some
     "files": (),  # files of tables on any file system that Hadoop knows: listed, footers read; sealed JSON
