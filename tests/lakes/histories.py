@@ -26,7 +26,7 @@ Row = dict[str, Any]
 Rows = dict[int, tuple[Row, int]]
 """Key → the row, and the step that wrote it last."""
 _GROUPS = 3
-_CONFLICT = re.compile("conflict|concurrent|missing data files", re.IGNORECASE)
+_CONFLICT = re.compile("conflict|concurrent|missing data files|found new delete", re.IGNORECASE)
 """What engines say when another writer was first."""
 
 
