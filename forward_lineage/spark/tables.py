@@ -139,15 +139,10 @@ def fingerprint(frame: DataFrame) -> str:
     return hashlib.sha256(canonical(definition).encode()).hexdigest()[:16]
 
 
-def described(spark: SparkSession, identity: str) -> dict[str, str]:
-    """Return what Spark says of a table of a catalog: ``Provider``, ``Location`` …, and its columns' types by name."""
-    with spark_errors():
-        return {row[0]: row[1] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {identity}").collect()}
-
-
 def parquet_location(spark: SparkSession, identity: str) -> str | None:
     """Return the folder of a catalog table that is stored as Parquet files, or its address; else None."""
-    said = described(spark, identity)
+    with spark_errors():
+        said = {row[0]: row[1] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {identity}").collect()}
     if (said.get("Provider") or "").lower() != "parquet" or not said.get("Location"):
         return None
     location = said["Location"]

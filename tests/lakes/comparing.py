@@ -1,4 +1,4 @@
-"""What an engine says of a table: its rows with their ids, and its versions. And the same rows as we trace them."""
+"""Rows and versions of a table as its engine says them, and the same rows as we trace them."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Orders:
     other: SparkSession
 
     def rows(self, version: str = "") -> set[tuple[object, ...]]:
-        """What the engine says of its rows, each with its id."""
+        """Return its rows as the engine reads them, each with its id."""
         return read_by_engine(self.other, self.kind, f"{self.name} {version}")
 
     def change(self, *statements: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -56,18 +56,26 @@ def joins(session: SparkSession, query: str) -> list[str]:
     return [f"{join} {side}" for join, side in found]
 
 
+def chosen_joins(
+    session: SparkSession, plain: str, traced: str, limits: Sequence[int] = LIMITS
+) -> set[tuple[str, ...]]:
+    """Check that a traced query is joined as the query is, under each limit; return the ways of these joins."""
+    chosen = set()
+    for limit in limits:
+        with configured(session, {THRESHOLD: str(limit)}):
+            wanted = joins(session, plain)
+            assert joins(session, traced) == wanted, limit
+        chosen.add(tuple(wanted))
+    return chosen
+
+
 SELDOM = [JOINS[each] for each in ("inner", "behind a filter", "right", "not of equals")]
 
 
 @pytest.mark.parametrize("shape", every_day(JOINS.values(), lambda shape: shape not in SELDOM), ids=JOINS)
 def test_the_side_is_that_of_the_query(tables: SparkSession, shape: str) -> None:
     plain, traced = shape.format("", "r", "s"), shape.format(", r.__dl_r, s.__dl_s", R, S)
-    chosen = set()
-    for limit in LIMITS:
-        with configured(tables, {THRESHOLD: str(limit)}):
-            wanted = joins(tables, plain)
-            assert joins(tables, traced) == wanted, limit
-        chosen.add(tuple(wanted))
+    chosen = chosen_joins(tables, plain, traced)
     assert len(chosen) > 1 or shape is JOINS["hinted"] or shape is JOINS["full"]
 
 
@@ -77,12 +85,7 @@ def test_ids_by_position_do_not_make_the_rest_lighter(tables: SparkSession, tmp_
     names = [f"(SELECT * {{}} FROM parquet.`{tmp_path / name}`) AS {name}" for name in "rs"]
     traced = [each.format(f", {ID} AS __dl_{name}") for each, name in zip(names, "rs", strict=True)]
     plain = shape.format("", *(each.format("") for each in names))
-    chosen = set()
-    for limit in LIMITS[::2]:
-        with configured(tables, {THRESHOLD: str(limit)}):
-            wanted = joins(tables, plain)
-            assert joins(tables, shape.format(", r.__dl_r, s.__dl_s", *traced)) == wanted, limit
-        chosen.add(tuple(wanted))
+    chosen = chosen_joins(tables, plain, shape.format(", r.__dl_r, s.__dl_s", *traced), LIMITS[::2])
     assert len(chosen) > 1 or shape is JOINS["hinted"] or shape is JOINS["full"]
 
 
@@ -102,13 +105,8 @@ def test_a_grouping_that_seems_small_enough_is_broadcast(tables: SparkSession, t
 
 
 def test_a_set_has_no_weight_either(tables: SparkSession) -> None:
-    chosen = set()
-    for limit in LIMITS:
-        with configured(tables, {THRESHOLD: str(limit)}):
-            wanted = joins(tables, GROUPED.format("", "r", "", "s"))
-            assert joins(tables, GROUPED.format(", r.__dl_r, g.__dl_s", R, ", dlunion(__dl_s) AS __dl_s", S)) == wanted
-        chosen.add(tuple(wanted))
-    assert len(chosen) > 1
+    traced = GROUPED.format(", r.__dl_r, g.__dl_s", R, ", dlunion(__dl_s) AS __dl_s", S)
+    assert len(chosen_joins(tables, GROUPED.format("", "r", "", "s"), traced)) > 1
 
 
 def test_sides_of_a_union_may_call_lineage_otherwise(tables: SparkSession) -> None:

@@ -73,7 +73,7 @@ object WeightlessLineage extends SparkStrategy {
 
   private def counted(plan: LogicalPlan): LogicalPlan = plan.transform {
     case project @ Project(list, scan) if Scans.isScan(scan) =>
-      val conditions = scan.collect { case Filter(condition, _) => condition }
+      val conditions = Scans.conditions(scan)
       val positions = (list ++ conditions).flatMap(_.collect { case position: RowPosition => position })
       val read = AttributeSet(list.filterNot(HiddenColumns.is) ++ conditions)
       positions.headOption.flatMap(_.files.rowsPerByte).fold[LogicalPlan](project) { rowsPerByte =>
@@ -84,7 +84,10 @@ object WeightlessLineage extends SparkStrategy {
       }
   }
 
-  /** Scans as wide as they are without `_metadata` and what else the user does not see. A query that reads some of it itself keeps all that is read, ours, too. */
+  /**
+   * Scans as wide as they are without `_metadata` and what else the user does not see. A query that reads some of it itself keeps all
+   * that is read, ours, too.
+   */
   private def withoutMetadata(plan: LogicalPlan): LogicalPlan = {
     val read = AttributeSet.fromAttributeSets(plan.collect { case each => each.references })
     plan.transform { case relation: LogicalRelation =>

@@ -23,8 +23,9 @@ private[sql] object LoggedTables {
    */
   def answer(session: SparkSession, name: Seq[String]): JValue = {
     val loaded = OtherCatalogs.loaded(session, name)
-    val said = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION).flatMap(key => Option(loaded.properties.get(key)).map(key -> _))
-    val isIceberg = said.toMap.get(TableCatalog.PROP_PROVIDER).exists(_.equalsIgnoreCase("iceberg"))
+    val properties = loaded.properties
+    val said = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION).flatMap(key => Option(properties.get(key)).map(key -> _))
+    val isIceberg = "iceberg".equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER))
     val more = if (isIceberg) ofIceberg(session, refreshed(loaded, OtherCatalogs.loadedAgain(session, name))) else Nil
     JObject((said ++ more).toList.map { case (key, value) => key -> JString(value) })
   }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, FileSourceMetadataAttribute}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 object UnusedMetadata extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case Project(list, scan) if Scans.isScan(scan) =>
-      val used = AttributeSet(list.flatMap(_.references) ++ scan.collect { case Filter(condition, _) => condition.references }.flatten)
+      val used = AttributeSet(list ++ Scans.conditions(scan))
       Project(list, scan.transformUp { case relation: LogicalRelation =>
         val idle = relation.output.filter(each => FileSourceMetadataAttribute.isValid(each.metadata) && !used.contains(each))
         if (idle.isEmpty) relation else relation.copy(output = relation.output.diff(idle))
