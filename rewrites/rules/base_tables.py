@@ -124,19 +124,24 @@ def refuse_hidden_by_cte(source: exp.Table, node: exp.Table, block: Block) -> No
         refuse(node, f"the table {source.name} is hidden by a CTE of that name", "Rename the CTE.")
 
 
-def refuse_other_readings(node: exp.Table) -> None:
+def refuse_other_readings(
+    node: exp.Table,
+    but: str = "which its row ids do not describe",
+    instead: str = "Read the registered table as it is.",
+) -> None:
     """Refuse all additions to a table's name that ids do not describe.
+
+    Args:
+        node: the table's name.
+        but: why it is refused, as the end of a sentence.
+        instead: what to do.
 
     Raises:
         NotTracedError: time travel, an unrepeatable sample, ….
     """
     for argument, value in node.args.items():
         if value and argument not in _HANDLED:
-            refuse(
-                node,
-                f"{node.name} is read with {argument.upper()}, which its row ids do not describe",
-                "Read the registered table as it is.",
-            )
+            refuse(node, f"{node.name} is read with {argument.upper()}, {but}", instead)
     refuse_unrepeatable(node)
 
 

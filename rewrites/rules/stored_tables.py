@@ -33,7 +33,11 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     table = block.env.find(parts) if parts else None
     if not isinstance(table, StoredTable) or not isinstance(node, exp.Table):
         return None
-    refuse_other_readings(node)
+    refuse_other_readings(
+        node,
+        "and the table says of its present version alone what the ids in its DL mean",
+        f"Read it as it is now, or a clone of that version (Delta), or {node.name}.tag_… (Iceberg).",
+    )
     traced = [base for base in table.lineage if block.env.traces_name(base)]
     if traced:
         _refuse_other_lineage(node, table, traced, block.env)

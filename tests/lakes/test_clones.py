@@ -8,7 +8,7 @@ import pytest
 
 from forward_lineage import ForwardLineage
 from tests.lakes.comparing import TRACKED, read_by_engine, traced
-from udafs.errors import ChangedError
+from udafs.errors import ChangedError, NotTracedError
 
 FORMAT = "delta"
 _TRACKED = f"TBLPROPERTIES ({TRACKED[FORMAT]}, 'delta.enableDeletionVectors' = 'true')"
@@ -82,6 +82,25 @@ def test_clones_of_versions_and_of_clones(lineage: ForwardLineage) -> None:
         _check(lineage, _CLONE)
     finally:
         run(f"DROP TABLE {second}")
+
+
+def test_a_clone_of_a_version_of_a_table_with_lineage(lineage: ForwardLineage) -> None:
+    """What the refusal of time travel advises; `DL` had a field less then."""
+    run, kept = lineage.spark.sql, "spark_catalog.default.kept_with_lineage"
+    ids = {row[0]: row[-1] for row in read_by_engine(lineage.spark, FORMAT, _SOURCE)}
+    lineage.sql(f"CREATE TABLE {kept} USING delta AS SELECT k, v FROM {_SOURCE} WHERE k < 3")
+    try:
+        run("CREATE OR REPLACE TEMP VIEW later AS SELECT 7 AS id, 2 AS k")
+        lineage.register("later", key="id")
+        lineage.sql(f"ALTER TABLE {kept} ADD COLUMNS (DL.later BINARY)")
+        lineage.sql(f"DELETE FROM {kept} WHERE k = 1")
+        with pytest.raises(NotTracedError, match=r"VERSION, .* a clone of that version"):
+            lineage.sql(f"SELECT k FROM {kept} VERSION AS OF 0")
+        run(f"CREATE TABLE {_CLONE} SHALLOW CLONE {kept} VERSION AS OF 0")
+        found = lineage.sql(f"SELECT k FROM {_CLONE}").selectExpr("k", f"dl_ids(DL.`{_SOURCE}`)")
+        assert sorted(map(tuple, found.collect())) == [(1, [ids[1]]), (2, [ids[2]])]
+    finally:
+        run(f"DROP TABLE {kept}")
 
 
 def test_a_table_that_a_clone_replaces(lineage: ForwardLineage) -> None:
