@@ -10,6 +10,9 @@ history ends it, and is told with all that was done. The exit status is 0 if all
 `make test-lakes SPARK=…` does.
 
 ``--changes N`` compares N statements (UPDATE, DELETE, MERGE) with an interpreter instead, ten a table: see `changes`.
+
+``--interpreted`` lets Spark interpret expressions, for which it generates and compiles code otherwise. Rows are few, so
+most of the time goes there.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from forward_lineage import ForwardLineage
 from tests.lakes.changed_tables import run_changes
 from tests.lakes.engines import ASKED, CATALOG, FORMATS, SPARK, NoEngineError, jars, lake_session
 from tests.lakes.histories import DifferenceError, run_history
+from tests.spark_settings import FEW_WORDS, INTERPRETED
 from tests.spark_versions import environment
 from tests.structure import REPOSITORY
 from udafs.build import spark_version
@@ -44,6 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--steps", type=int, default=12, help="of each history")
     parser.add_argument("--seed", type=int, default=1, help="of the first; the next ones count on")
     parser.add_argument("--changes", type=int, default=0, help="statements that change a table with lineage")
+    parser.add_argument("--interpreted", action="store_true", help="let Spark generate no code: more histories an hour")
     parser.add_argument("--engines", action="store_true", help="fetch the jars, say which there are, and end")
     parser.add_argument(
         "--tests", nargs="*", metavar="VERSION", help=f"run the tests under versions of Spark ({SPARK}), and end"
@@ -55,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
         return _tell_engines()
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        spark = lake_session(root, wanted.format)
+        spark = lake_session(root, wanted.format, settings=INTERPRETED | FEW_WORDS if wanted.interpreted else None)
         try:
             if wanted.changes:
                 return _run_changes(spark, root, wanted.format, wanted.seed, wanted.changes)
