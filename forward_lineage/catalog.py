@@ -112,7 +112,7 @@ class Catalog:
         self.add(key_table(name, columns, key))
 
     def find(self, parts: Sequence[str]) -> BaseTable | StoredTable | None:
-        """Return the table that a name of one to three parts means, or None.
+        """Return the table that a name means, or None.
 
         Raises:
             NotTracedError: it carries lineage that cannot be traced through.
@@ -123,7 +123,7 @@ class Catalog:
         return kept.table() if kept is not None else self._tables.get(name)
 
     def base_table(self, parts: Sequence[str]) -> BaseTable | None:
-        """Return the base table that a name of one to three parts means, or None."""
+        """Return the base table that a name means, or None."""
         return self._tables.get(tuple(part.lower() for part in parts))
 
     def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:

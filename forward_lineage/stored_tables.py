@@ -20,6 +20,7 @@ from udafs.errors import BadArgumentError, NotTracedError
 
 PROPERTY = "forward_lineage.meaning"
 """The table property; the kernel reads it, too (udafs/scala/session/StoredLineage.scala)."""
+_OF_EARLIER_ROWS = "of rows before"  # what the kernel gives where the property speaks of later rows than are read
 _FORMAT = 1
 _DIGITS = 16
 _SEMANTICS = ("data", "control")
@@ -191,6 +192,12 @@ class Kept:
                 f"{self.called} has a column DL and does not say what it means: its property {PROPERTY} is missing, as "
                 "it is in a table that was made, or copied, without lineage.sql(…)",
                 instead=_make(self.called),
+            )
+        if self.text == _OF_EARLIER_ROWS:
+            raise NotTracedError(
+                f"the rows of {self.called} were written before CREATE OR REPLACE made it anew, and its property "
+                f"{PROPERTY} speaks of rows that were written since",
+                instead="Go back to a snapshot that was written since, or make the table anew.",
             )
         try:
             meaning = Meaning.of_text(self.text)

@@ -11,7 +11,7 @@ from rewrites.terms import hidden_column, name
 
 
 def table_name(node: exp.Expr) -> tuple[str, ...]:
-    """Return the one to three parts of a table's name; empty for whatever else stands in FROM."""
+    """Return the parts of a table's name; empty for whatever else stands in FROM."""
     if not isinstance(node, exp.Table) or isinstance(node.this, exp.Anonymous | exp.Values):
         return ()
     return tuple(part.name for part in node.parts)

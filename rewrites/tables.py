@@ -48,7 +48,7 @@ class BaseTable:
     """A table whose rows carry ids.
 
     Attributes:
-        name: the name that queries use, one to three parts joined by dots; it also names the field of `DL`.
+        name: the name that queries use, its parts joined by dots; it also names the field of `DL`.
         columns: the user's columns in order, as Spark spells them.
         relation: Spark SQL that stands after FROM and yields at least `columns`,
             e.g. ``sales`` or ``parquet.`/data/x```.
@@ -137,7 +137,7 @@ class Tables(Protocol):
     """The registered tables, and the views over them."""
 
     def find(self, parts: Sequence[str]) -> Source | None:
-        """Return what a query calls by this name of one to three parts; None when there is nothing."""
+        """Return what a query calls by this name; None when there is nothing."""
 
     def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Return the full name that Spark lets columns of a table or view be qualified with, if it has no alias.

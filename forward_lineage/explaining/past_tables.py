@@ -41,7 +41,7 @@ class NamesThen:
     as_now: set[str] | None = None
 
     def find(self, parts: Sequence[str]) -> Source | None:
-        """Return what a name of one to three parts meant.
+        """Return what a name meant.
 
         Raises:
             NotTracedError: it is a table that the result has no lineage in.

@@ -62,7 +62,7 @@ class LineageCall:
 
     Attributes:
         function: ``"BACKWARD"`` or ``"FORWARD"``.
-        source: whose rows are traced: a name of one to three parts, or what another function gives.
+        source: whose rows are traced: a name, or what another function gives.
         condition: which of them; None: all.
         target: where they are traced to: the parts of a name.
         at: where it stands.
@@ -275,6 +275,6 @@ def name_of(words: Sequence[Token]) -> tuple[str, ...] | None:
     """The parts of a name, None where the tokens are something else."""
     parts, dots = words[::2], words[1::2]
     named = all(part.kind in (kinds.Name, kinds.Name.Quoted) for part in parts)
-    if not named or len(parts) != len(dots) + 1 or len(parts) > 3 or any(dot.text != "." for dot in dots):
+    if not named or len(parts) != len(dots) + 1 or any(dot.text != "." for dot in dots):
         return None
     return tuple(part.name for part in parts)

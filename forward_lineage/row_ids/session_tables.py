@@ -60,8 +60,8 @@ class RegisteredTables:
 
     @property
     def of_catalogs(self) -> dict[str, Manifest]:
-        """The registered tables of Spark's catalogs, by full name in lower case."""
-        return {each.identity.lower(): each for each in self._manifests.values() if each.identity is not None}
+        """The registered tables of Spark's catalogs, each by its registered name in lower case."""
+        return {name: each for name, each in self._manifests.items() if each.identity is not None}
 
     def get(self, name: str) -> Manifest | None:
         """Return the registration that this session knows; None when there is none."""

@@ -71,7 +71,7 @@ def joined(parts: Iterable[str]) -> str:
 
 
 def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
-    """Split a name of one to three parts at its dots, backticks aside; lower case unless told otherwise.
+    """Split a name at its dots, backticks aside; lower case unless told otherwise.
 
     Raises:
         BadArgumentError: it is not such a name.
@@ -85,15 +85,16 @@ def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
         if at == len(name) or name[at] != ".":
             break
         at += 1
-    if at != len(name) or name.endswith(".") or not 1 <= len(parts) <= 3 or not is_text(name):
+    if at != len(name) or name.endswith(".") or not parts or not is_text(name):
         raise BadArgumentError(
-            f"{name!r} is not a table name", instead="Use one to three parts with dots between, odd ones in backticks."
+            f"{name!r} is not a table name",
+            instead="Put dots between its parts, such as catalog.db.orders, and odd parts in backticks.",
         )
     return tuple(parts) if keep_case else tuple(part.lower() for part in parts)
 
 
 def quoted_name(name: str) -> str:
-    """Write a table name of one to three parts for use in SQL."""
+    """Write a table name for use in SQL."""
     return joined(split_name(name, keep_case=True))
 
 

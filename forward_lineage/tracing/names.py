@@ -27,7 +27,7 @@ from rewrites.lineage_functions import DLUNION
 from rewrites.tables import BaseTable, Source, StoredTable, View
 from udafs.errors import LineageError, NotTracedError
 
-_SESSION_CATALOG = "spark_catalog"  # whose tables a name of two parts means, too
+_SHORT = 2  # parts of a name that leaves out its catalog, at most
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class NamesOfStatement:
         spark: the session.
         catalog: the registered tables.
         damaged: what is wrong with tables that cannot be read, by name in lower case.
-        of_catalogs: the registered tables of Spark's catalogs, by full name in lower case.
+        of_catalogs: the registered tables of Spark's catalogs, each by its registered name in lower case.
         read_from: how a table's rows are to be read.
         stored: says what a table means that carries lineage, or why its ids do not hold any more.
         chosen: tables that no catalog has, by their names. They stand for BACKWARD(…) and FORWARD(…) in this statement,
@@ -55,7 +55,7 @@ class NamesOfStatement:
     chosen: Mapping[str, BaseTable | StoredTable] = field(default_factory=dict)
 
     def find(self, parts: Sequence[str]) -> Source | None:
-        """Return the table or the view that a name of one to three parts means; None when there is neither.
+        """Return the table or the view that a name means; None when there is neither.
 
         A table is one that is registered, or carries the lineage of its rows.
 
@@ -85,7 +85,7 @@ class NamesOfStatement:
     def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Return what columns of a table or view may be qualified with; see `Tables.qualifier`."""
         if len(parts) == 1:
-            means = None if parts[0] in self.chosen else _full_name(self.spark, parts[0])
+            means = None if parts[0] in self.chosen else _full_name(self.spark, parts)
             return tuple(parts) if means is None else split_name(means, keep_case=True)
         if len(parts) == 2 and parts[0].lower() != _global_views(self.spark):
             return (self.spark.catalog.currentCatalog(), *parts)
@@ -105,25 +105,27 @@ class NamesOfStatement:
         return self.catalog.names()
 
     def _registered(self, parts: Sequence[str]) -> BaseTable | None:
-        """A name of one part means what it means to Spark: after USE it may be another table than before."""
+        """A short name means what it means to Spark: after USE it may be another table than before."""
         table = self.catalog.base_table(parts)
-        if len(parts) > 1 or not self.of_catalogs:
+        if len(parts) > _SHORT or not self.of_catalogs:
             return table
-        means = _full_name(self.spark, parts[0])
-        if means is not None and means.lower() in self.of_catalogs:
-            return self.catalog.base_table(split_name(self.of_catalogs[means.lower()].name))
-        taken = [each for each in self.of_catalogs.values() if table is not None and each.name == table.name]
-        if taken:
-            raise other_table(taken[0], f"the name means {means or 'a temporary view'} now")
+        means = _full_name(self.spark, parts)
+        same = [
+            each.name for each in self.of_catalogs.values() if means and str(each.identity).lower() == means.lower()
+        ]
+        if table is not None and table.name in same:
+            return table
+        if same:
+            return self.catalog.base_table(split_name(same[0]))
+        if table is not None and (taken := self.of_catalogs.get(table.name.lower())) is not None:
+            raise other_table(taken, f"the name means {means or 'a temporary view'} now")
         return table
 
     def _in_catalog(self, parts: Sequence[str]) -> StoredTable | View | None:
-        if len(parts) == 3 and parts[0].lower() != _SESSION_CATALOG:
-            return self._in_other_catalog(parts)
-        name = joined(parts[-2:])
+        name = joined(parts)
         found = found_name(self.spark, name)
         if found is None:
-            return None
+            return self._in_other_catalog(parts)
         called = ".".join(parts)
         frame = open_relation(self.spark, name)
         _refuse_stream(frame, called)
@@ -222,12 +224,12 @@ def _global_views(spark: SparkSession) -> str:
     return str(spark.conf.get("spark.sql.globalTempDatabase")).lower()
 
 
-def _full_name(spark: SparkSession, name: str) -> str | None:
-    """The meaning of a name of one part to Spark, whether or not there is such a table; None for a temporary view."""
-    if is_temporary_view(spark, in_backticks(name)):
+def _full_name(spark: SparkSession, parts: Sequence[str]) -> str | None:
+    """The meaning of a short name to Spark, whether or not there is such a table; None for a temporary view."""
+    if is_temporary_view(spark, joined(parts)):
         return None
-    place = (spark.catalog.currentCatalog(), *split_name(spark.catalog.currentDatabase(), keep_case=True))
-    return ".".join(map(in_backticks, (*place, name)))
+    database = split_name(spark.catalog.currentDatabase(), keep_case=True) if len(parts) == 1 else ()
+    return ".".join(map(in_backticks, (spark.catalog.currentCatalog(), *database, *parts)))
 
 
 def _refuse_stream(frame: DataFrame, called: str) -> None:

@@ -86,7 +86,7 @@ class Noted:
     _noted: dict[tuple[Question, tuple[str, ...]], object] = field(default_factory=dict)
 
     def find(self, parts: Sequence[str]) -> Source | None:
-        """Return what a query calls by this name of one to three parts; None when there is nothing."""
+        """Return what a query calls by this name; None when there is nothing."""
         found = self.known.find(parts)
         self._note("find", parts, found)
         return found

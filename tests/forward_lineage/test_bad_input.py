@@ -143,9 +143,9 @@ def test_a_table_that_spark_does_not_know(lineage: ForwardLineage) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["", "a.b.c.d", "two words", "a.", "`a"])
+@pytest.mark.parametrize("name", ["", "a..d", "two words", "a.", "`a"])
 def test_what_is_no_table_name(lineage: ForwardLineage, name: str) -> None:
-    with pytest.raises(LineageError, match=r"is not a table name. Use one to three parts with dots between"):
+    with pytest.raises(LineageError, match=r"is not a table name. Put dots between its parts"):
         lineage.register(name, key="id")
 
 

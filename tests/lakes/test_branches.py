@@ -9,7 +9,7 @@ import pytest
 from forward_lineage import ForwardLineage
 from tests.lakes.comparing import TRACKED, read_by_engine, traced
 from tests.lakes.engines import CATALOG
-from udafs.errors import LineageError, NotRegisteredError, NotTracedError
+from udafs.errors import NotRegisteredError, NotTracedError
 
 FORMAT = "iceberg"
 _NAME = f"{CATALOG}.db.branched"
@@ -68,7 +68,7 @@ def test_rows_of_a_branch(lineage: ForwardLineage) -> None:
     for spelled in (f"{_NAME}.branch_audit", f"{_NAME}.tag_old"):
         with pytest.raises(NotRegisteredError):
             lineage.sql(f"SELECT * FROM {spelled}")
-        with pytest.raises(LineageError):
+        with pytest.raises(NotTracedError, match=r"is no table, but a branch"):
             lineage.register(spelled)
 
 
@@ -119,6 +119,42 @@ def test_a_session_that_reads_another_branch(lineage: ForwardLineage) -> None:
         _check(lineage)
     finally:
         spark.conf.unset("spark.wap.branch")
+
+
+def test_branches_and_tags_of_a_table_with_lineage(lineage: ForwardLineage) -> None:
+    """Read and changed by their names, until the table is made anew: then its property speaks of other rows."""
+    kept = f"{CATALOG}.db.branched_with_lineage"
+    audit, old = f"{kept}.branch_audit", f"{kept}.tag_old"
+    ids = {row[0]: [row[-1]] for row in read_by_engine(lineage.spark, FORMAT, _NAME)}
+    make = f"CREATE OR REPLACE TABLE {kept} USING iceberg AS SELECT k, v FROM {_NAME}"
+    lineage.sql(make)
+    try:
+        _run(lineage, f"ALTER TABLE {kept} CREATE TAG old", f"ALTER TABLE {kept} CREATE BRANCH audit")
+        lineage.sql(f"UPDATE {audit} SET v = 'x' WHERE k = 1")
+        lineage.sql(f"DELETE FROM {kept} WHERE k = 1")
+        assert _with_ids(lineage, kept) == [(2, "b", ids[2])]
+        assert _with_ids(lineage, audit) == [(1, "x", ids[1]), (2, "b", ids[2])]
+        assert _with_ids(lineage, old) == [(1, "a", ids[1]), (2, "b", ids[2])]
+        first = lineage.spark.sql(f"SELECT snapshot_id FROM {kept}.refs WHERE name = 'old'").collect()[0][0]
+        lineage.sql(f"{make} WHERE k = 2")
+        assert _with_ids(lineage, kept) == [(2, "b", ids[2])]
+        statements = ("SELECT * FROM {}", "UPDATE {} SET v = 'y' WHERE k = 2")
+        for statement in [statements[0].format(old), *(each.format(audit) for each in statements)]:
+            with pytest.raises(NotTracedError, match="written before CREATE OR REPLACE"):
+                lineage.sql(statement)
+        _run(lineage, f"CALL {CATALOG}.system.set_current_snapshot('db.branched_with_lineage', {first})")
+        for statement in (*statements, f"INSERT INTO {{}} (k, v) SELECT k, v FROM {_NAME}"):
+            with pytest.raises(NotTracedError, match="written before CREATE OR REPLACE"):
+                lineage.sql(statement.format(kept))
+        lineage.sql(make)
+        assert len(_with_ids(lineage, kept)) == 2
+    finally:
+        _run(lineage, f"DROP TABLE {kept}")
+
+
+def _with_ids(lineage: ForwardLineage, name: str) -> list[tuple[object, ...]]:
+    found = lineage.sql(f"SELECT k, v FROM {name}").selectExpr("k", "v", f"dl_ids(DL.`{_NAME}`)")
+    return sorted(map(tuple, found.collect()))
 
 
 def _branched(lineage: ForwardLineage, *, to_main: bool = True) -> None:

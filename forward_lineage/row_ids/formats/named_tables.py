@@ -17,11 +17,11 @@ from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.spark import far_files
 from forward_lineage.spark.errors import NOT_FOUND, spark_errors
-from forward_lineage.spark.names import split_name
+from forward_lineage.spark.names import joined, split_name
 from forward_lineage.spark.paths import is_address, is_local
 from forward_lineage.spark.tables import full_name, open_table
 from udafs.attach import is_remote
-from udafs.errors import ChangedError, NotTracedError, WrongSqlError
+from udafs.errors import ChangedError, LineageError, NotTracedError, WrongSqlError
 from udafs.requests import ask_json
 
 _SESSION_CATALOG = "spark_catalog"
@@ -39,6 +39,8 @@ def by_name(spark: SparkSession, name: str) -> Table | None:
     """
     open_table(spark, name)
     identity = full_name(spark, name)
+    if identity is not None:
+        _check_whole(spark, identity)
     table = None if identity is None else of_identity(spark, identity)
     if table is None or identity is None:
         return None
@@ -49,6 +51,20 @@ def by_name(spark: SparkSession, name: str) -> Table | None:
             instead=f'Say all of it: lineage.register("{catalog}.….{own}").',
         )
     return table
+
+
+def _check_whole(spark: SparkSession, identity: str) -> None:
+    """Check that a name is not that of a branch, a tag or the files of another table: `db.orders.branch_audit`."""
+    *above, own = split_name(identity, keep_case=True)
+    try:
+        with spark_errors():
+            ask_json(spark, "name of log", name=joined(above))
+    except LineageError:  # no table is called that
+        return
+    raise NotTracedError(
+        f"{own} is no table, but a branch, a tag or another reading of {'.'.join(above)}",
+        instead="Register that. Its earlier versions and tags are read with VERSION AS OF.",
+    )
 
 
 def of_identity(spark: SparkSession, identity: str) -> Table | None:

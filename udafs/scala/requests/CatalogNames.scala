@@ -27,13 +27,14 @@ private[sql] object CatalogNames {
   }
 
   private def found(session: SparkSession, name: String): Option[CatalogTable] = {
-    val (catalog, identifier) = (session.sessionState.catalog, session.sessionState.sqlParser.parseTableIdentifier(name))
-    if (catalog.isTempView(identifier) || catalog.tableExists(identifier)) Some(catalog.getTempViewOrPermanentTableMetadata(identifier))
-    else None
+    val catalog = session.sessionState.catalog
+    OtherCatalogs.inSession(session, parts(session, name))
+      .filter(identifier => catalog.isTempView(identifier) || catalog.tableExists(identifier))
+      .map(catalog.getTempViewOrPermanentTableMetadata)
   }
 
   private def isTemporary(session: SparkSession, name: String): Boolean =
-    session.sessionState.catalog.isTempView(session.sessionState.sqlParser.parseTableIdentifier(name))
+    session.sessionState.catalog.isTempView(parts(session, name))
 
   private def described(session: SparkSession, name: String, table: CatalogTable): JValue = JObject(
     "view" -> JBool(table.tableType == CatalogTableType.VIEW),

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.forwardlineage
 
-import java.lang.reflect.InvocationTargetException
 import java.util.{Map => JavaMap}
 
 import scala.util.control.NonFatal
@@ -9,11 +8,12 @@ import org.apache.spark.sql.connector.catalog.{Table, TableCatalog}
 import org.json4s.{JObject, JString}
 import org.json4s.JsonAST.JValue
 
+import IcebergTables.call
 import Sessions.SparkSession
 
 /**
  * Where the log of a table is that a catalog knows by name. This is asked of each such table of each query, and DESCRIBE takes
- * 20 times as long. Iceberg's classes are reached by their names: the kernel is made without them.
+ * 20 times as long.
  */
 private[sql] object LoggedTables {
 
@@ -25,8 +25,7 @@ private[sql] object LoggedTables {
     val loaded = OtherCatalogs.loaded(session, name)
     val properties = loaded.properties
     val said = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION).flatMap(key => Option(properties.get(key)).map(key -> _))
-    val isIceberg = "iceberg".equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER))
-    val more = if (isIceberg) ofIceberg(session, refreshed(loaded, OtherCatalogs.loadedAgain(session, name))) else Nil
+    val more = if (OtherCatalogs.isIceberg(loaded)) ofIceberg(session, refreshed(loaded, OtherCatalogs.loadedAgain(session, name))) else Nil
     JObject((said ++ more).toList.map { case (key, value) => key -> JString(value) })
   }
 
@@ -47,12 +46,5 @@ private[sql] object LoggedTables {
     def map(name: String) = call(table, name).asInstanceOf[JavaMap[String, AnyRef]]
     val later = String.valueOf(map("properties").get("write.wap.enabled")).equalsIgnoreCase("true")
     session.conf.getOption("spark.wap.branch").filter(branch => later && map("refs").containsKey(branch))
-  }
-
-  private def call(on: AnyRef, name: String): AnyRef = {
-    val method = on.getClass.getMethod(name)
-    method.setAccessible(true) // a public method of a class that need not be
-    try method.invoke(on)
-    catch { case wrapped: InvocationTargetException => throw wrapped.getCause }
   }
 }

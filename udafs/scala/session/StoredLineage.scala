@@ -10,8 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Cast, Expression, Named
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.connector.catalog.CatalogManager
-import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructField, StructType}
 
 import Sessions.SparkSession
@@ -26,6 +25,7 @@ private object StoredLineage {
   val Column = "DL"
   val Property = "forward_lineage.meaning"
   private val Digits = 16
+  private val OfEarlierRows = "of rows before" // in place of the property; forward_lineage/stored_tables.py says what it is
 
   def isLineage(name: String, kind: DataType): Boolean = name.equalsIgnoreCase(Column) && (kind match {
     case sets: StructType => sets.nonEmpty && sets.forall(_.dataType == BinaryType)
@@ -80,20 +80,19 @@ private object StoredLineage {
   /** The same of a table that was looked up. */
   def saidBy(session: SparkSession, parts: Seq[String], known: Option[CatalogTable]): Option[String] = known match {
     case Some(table) if !keepsItself(table) => table.properties.get(Property)
-    case _ => OtherCatalogs.property(session, parts, Property)
+    case _ => OtherCatalogs.table(session, parts).flatMap(found => Option(found.properties.get(Property)).map(ofItsRows(found, _)))
   }
 
+  /** A property speaks of rows that were written since the table was made anew; of others nothing is known. */
+  private def ofItsRows(table: Table, meaning: String): String =
+    if (OtherCatalogs.isIceberg(table) && IcebergTables.isOlderThanItsProperties(table)) OfEarlierRows else meaning
+
   /** What Spark's own catalog knows of a table or a view; None: it is in another one, or there is none. */
-  def known(session: SparkSession, parts: Seq[String]): Option[CatalogTable] = {
-    val name = parts match {
-      case Seq(CatalogManager.SESSION_CATALOG_NAME, inside @ _*) if inside.size == 2 => inside
-      case parts => parts
-    }
-    if (name.size > 2) None
-    else
-      try Some(session.sessionState.catalog.getTempViewOrPermanentTableMetadata(name.asTableIdentifier))
+  def known(session: SparkSession, parts: Seq[String]): Option[CatalogTable] =
+    OtherCatalogs.inSession(session, parts).flatMap { name =>
+      try Some(session.sessionState.catalog.getTempViewOrPermanentTableMetadata(name))
       catch { case _: AnalysisException => None } // Spark says it better that there is no such table
-  }
+    }
 
   /** Whether the format of a table keeps its properties in its own log. */
   def keepsItself(table: CatalogTable): Boolean = table.provider.exists(each => Formats(each.toLowerCase))
@@ -152,7 +151,7 @@ private class UsersColumnsElsewhere(session: SparkSession) extends Rule[LogicalP
   }
 
   private def columns(parts: Seq[String]): Option[Seq[String]] =
-    if (!StoredLineage.known(session, parts).fold(parts.size > 2)(StoredLineage.keepsItself)) None
+    if (!StoredLineage.known(session, parts).fold(OtherCatalogs.inSession(session, parts).isEmpty)(StoredLineage.keepsItself)) None
     else
       OtherCatalogs.table(session, parts).filter(_.properties.containsKey(StoredLineage.Property)).map(
         _.columns.toSeq.filterNot(each => StoredLineage.isLineage(each.name, each.dataType)).map(_.name))
