@@ -50,6 +50,11 @@ def test_differences_are_seen(golden: ForwardLineage, name: str) -> None:
     assert ask(spark, "runs as asked", spark.sql(WRONG[name]), sql=ASKED) != ""
 
 
+def test_seeds_that_spark_draws_anew_are_no_difference(golden: ForwardLineage) -> None:
+    spark, sql = golden.spark, "SELECT k FROM t WHERE rand() < 2"
+    assert ask(spark, "runs as asked", spark.sql(sql.replace(" FROM", ", 0 FROM")), sql=sql) == ""
+
+
 @pytest.mark.parametrize("file", every_day(FILES, ["answers", "decorrelation", "windows"]))
 def test_right_queries_pass(golden: ForwardLineage, file: str) -> None:
     cases = [case for case in read_all() if case.file.stem == file and not (case.bug or case.since or case.args)]

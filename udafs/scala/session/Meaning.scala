@@ -139,6 +139,7 @@ private final class Meaning(optimized: Boolean = false) {
       }
       case struct: CreateNamedStruct => new Value(Fields, struct.valExprs.map(in))
       case cast: Cast if cast.dataType == cast.child.dataType => in(cast.child) // as Spark casts the columns of views
+      case random: ExpressionWithRandomSeed => new Value(random.nodeName, Nil) // Spark draws a seed each time that it reads a text
       case function: RuntimeReplaceableAggregate => in(function.replacement)
       case aggregate: AggregateExpression => in(aggregate.aggregateFunction) // which rows it takes is not looked at
       case list: CollectList => new Value(Gathered, Seq(in(list.child)))
