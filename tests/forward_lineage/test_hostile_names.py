@@ -115,7 +115,7 @@ def test_files_that_are_none(lineage: ForwardLineage, tmp_path: Path) -> None:
         lineage.register("t", path="x" * 5000)
 
 
-@pytest.mark.parametrize("name", ["`" + "x" * 300 + "`", "`a\0b`", "`\ud800`", "``", "a.b.c.d"])
+@pytest.mark.parametrize("name", ["`" + "x" * 300 + "`", "`a\0b`", "`\ud800`", "``", "a..b"])
 def test_a_table_that_cannot_be(lineage: ForwardLineage, name: str) -> None:
     for call in (lambda: lineage.register(name, key="k"), lambda: lineage.unregister(name), lambda: lineage.rows(name)):
         with pytest.raises(BadArgumentError, match=r"is not a table name|is too long for the name of a table"):

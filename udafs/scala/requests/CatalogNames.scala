@@ -12,7 +12,10 @@ private[sql] object CatalogNames {
   def answer(session: SparkSession, asked: Request): String = asked.what match {
     case "name of table" => compact(found(session, asked.string("name")).fold[JValue](JNull)(described(session, asked.string("name"), _)))
     case "name of log" => compact(LoggedTables.answer(session, parts(session, asked.string("name"))))
-    case "name of meaning" => StoredLineage.saidBy(session, parts(session, asked.string("name"))).getOrElse("")
+    case "name of meaning" =>
+      val named = parts(session, asked.string("name"))
+      if (OtherCatalogs.inSession(session, named).isEmpty) StoredLineage.saidBy(session, named).getOrElse("")
+      else "" // Spark's own catalog does not know it: a path, whose rows are not told from those of another name
     case "name of temporary view" => isTemporary(session, asked.string("name")).toString
     case "name of temporary function" =>
       val identifier = session.sessionState.sqlParser.parseFunctionIdentifier(asked.string("name"))
