@@ -10,6 +10,7 @@ from forward_lineage import ForwardLineage
 from tests.lakes.comparing import TRACKED, read_by_engine, traced
 from tests.lakes.engines import CATALOG
 from udafs.errors import NotRegisteredError, NotTracedError
+from udafs.versions import installed
 
 FORMAT = "iceberg"
 _NAME = f"{CATALOG}.db.branched"
@@ -143,7 +144,8 @@ def test_branches_and_tags_of_a_table_with_lineage(lineage: ForwardLineage) -> N
             with pytest.raises(NotTracedError, match="written before CREATE OR REPLACE"):
                 lineage.sql(statement)
         _run(lineage, f"CALL {CATALOG}.system.set_current_snapshot('db.branched_with_lineage', {first})")
-        for statement in (*statements, f"INSERT INTO {{}} (k, v) SELECT k, v FROM {_NAME}"):
+        insert = f"INSERT INTO {{}} (k, v) SELECT k, v FROM {_NAME}"  # before 4.1, Spark refuses it for want of `DL`
+        for statement in (*statements, *([insert] if installed() >= (4, 1) else [])):
             with pytest.raises(NotTracedError, match="written before CREATE OR REPLACE"):
                 lineage.sql(statement.format(kept))
         lineage.sql(make)
