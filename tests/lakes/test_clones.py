@@ -85,7 +85,7 @@ def test_clones_of_versions_and_of_clones(lineage: ForwardLineage) -> None:
 
 
 def test_a_clone_of_a_version_of_a_table_with_lineage(lineage: ForwardLineage) -> None:
-    """What the refusal of time travel advises; `DL` had a field less then."""
+    """The refusal of time travel advises to clone a version; `DL` had a field less then."""
     run, kept = lineage.spark.sql, "spark_catalog.default.kept_with_lineage"
     ids = {row[0]: row[-1] for row in read_by_engine(lineage.spark, FORMAT, _SOURCE)}
     lineage.sql(f"CREATE TABLE {kept} USING delta AS SELECT k, v FROM {_SOURCE} WHERE k < 3")

@@ -39,10 +39,11 @@ def by_name(spark: SparkSession, name: str) -> Table | None:
     """
     open_table(spark, name)
     identity = full_name(spark, name)
-    if identity is not None:
-        _check_whole(spark, identity)
-    table = None if identity is None else of_identity(spark, identity)
-    if table is None or identity is None:
+    if identity is None:
+        return None
+    _check_whole(spark, identity)
+    table = of_identity(spark, identity)
+    if table is None:
         return None
     catalog, *_, own = split_name(identity, keep_case=True)
     if catalog.lower() != _SESSION_CATALOG and len(split_name(name)) < _WITH_CATALOG:
