@@ -84,12 +84,9 @@ class NamesOfStatement:
 
     def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Return what columns of a table or view may be qualified with; see `Tables.qualifier`."""
-        if len(parts) == 1:
-            means = None if parts[0] in self.chosen else _full_name(self.spark, parts)
-            return tuple(parts) if means is None else split_name(means, keep_case=True)
-        if len(parts) == 2 and parts[0].lower() != _global_views(self.spark):
-            return (self.spark.catalog.currentCatalog(), *parts)
-        return tuple(parts)
+        is_chosen = len(parts) == 1 and parts[0] in self.chosen
+        means = None if is_chosen or len(parts) > _SHORT else _full_name(self.spark, parts)
+        return tuple(parts) if means is None else split_name(means, keep_case=True)
 
     def is_variable(self, parts: Sequence[str]) -> bool:
         """Say whether Spark knows a name where there are no columns: that of a variable, or of a field of one."""
@@ -217,11 +214,6 @@ def _asked_of(table: StoredTable, restricted: Sequence[BaseTable]) -> StoredTabl
 
 def _ids_of(table: BaseTable) -> str:
     return f"(SELECT {DLUNION}({table.row_id}) AS ids FROM {table.identified or table.relation})"
-
-
-def _global_views(spark: SparkSession) -> str:
-    """The name that stands for a database in names of global temporary views."""
-    return str(spark.conf.get("spark.sql.globalTempDatabase")).lower()
 
 
 def _full_name(spark: SparkSession, parts: Sequence[str]) -> str | None:
