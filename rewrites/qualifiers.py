@@ -27,6 +27,7 @@ from rewrites.terms import name
 
 _ALL = "all"
 _MARK = "file metadata is read"
+_MOST_PARTS = 4  # of a name that the parser makes a column; what follows is the field of one to it
 
 
 def by_alias(query: exp.Query, env: Environment) -> None:
@@ -60,7 +61,19 @@ def _reads_two_of_a_name(select: exp.Select) -> bool:
 
 
 def _parts(node: exp.Column) -> list[str]:
-    return [part.name for part in node.parts]
+    return [part.name for part in _written(node)]
+
+
+def _written(node: exp.Column) -> list[exp.Expr]:
+    """Return the parts of a name, the fifth one of `catalog.a.b.t.k` or `catalog.a.b.t.*`, too."""
+    around, parts = node.parent, list(node.parts)
+    if len(parts) == _MOST_PARTS and isinstance(around, exp.Dot) and around.this is node:
+        return [*parts, around.expression]
+    return parts
+
+
+def _is_star(node: exp.Column) -> bool:
+    return isinstance(_written(node)[-1], exp.Star)
 
 
 def _lower(parts: Sequence[str]) -> list[str]:
@@ -170,7 +183,7 @@ class _Names:
 
     def _reference(self, node: exp.Column) -> _Reference | None:
         parts, hidden = _parts(node), False
-        if isinstance(node.this, exp.Star):
+        if _is_star(node):
             return self._star(node, parts[:-1])
         for select in _selects_around(node):
             sources = self._sources(select)
@@ -274,9 +287,9 @@ def _write(reference: _Reference) -> None:
     if len(sources) == 1:
         if sources[0].alias:
             _qualify(node, sources[0].alias, depth)
-    elif isinstance(node.this, exp.Star) and depth == len(node.parts) - 1:
+    elif _is_star(node) and depth == len(_written(node)) - 1:
         _open_star(node, sources)
-    elif any(each.alias for each in sources) and all(each.has(node.parts[depth].name) for each in sources):
+    elif any(each.alias for each in sources) and all(each.has(_parts(node)[depth]) for each in sources):
         written = [".".join(table_name(each.node)) or each.node.alias for each in sources]
         what = f"{node.sql(dialect='spark')} may be a column of {' or '.join(written)}"
         refuse(node, what, "Give the tables aliases.")
@@ -287,6 +300,10 @@ def _qualify(node: exp.Column, alias: str, depth: int) -> None:
     parts = list(node.parts)
     qualifier = name(alias)
     qualifier.meta.update(parts[0].meta)  # where it stands
+    if depth == _MOST_PARTS:
+        assert node.parent is not None, "a fifth part follows"
+        node.parent.replace(exp.Column(this=_written(node)[-1], table=qualifier))
+        return
     written = [qualifier, *parts[depth:]]
     for key, part in zip_longest(("this", "table", "db", "catalog"), reversed(written)):
         node.set(key, part)

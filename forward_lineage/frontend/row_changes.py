@@ -26,6 +26,7 @@ VERBS = ("MERGE", "UPDATE", "DELETE")
 UNNAMED = "__dl_source"
 """What the source of a MERGE is called that has no name."""
 _MENTIONED = re.compile(rf"\b(?:{'|'.join(VERBS)})\b", re.IGNORECASE)
+_NAMES = (kinds.Name, kinds.Name.Quoted)
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _STAR_QUERY = "SELECT * FROM "
 _BEHIND_A_TARGET = ("USING", "SET", "WHERE", "ON")
@@ -43,11 +44,13 @@ class Name:
     Attributes:
         parts: as they are meant, without backticks.
         text: as the user wrote it.
+        last: its last part, as the user wrote it.
 
     """
 
     parts: tuple[str, ...]
     text: str
+    last: str
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class RowChange:
         target_alias: another name that the statement gives it, as written.
         source: of MERGE, where its source stands, with the name for it; None: there is none.
         source_called: what columns of the source are qualified with, as written.
+        source_name: the name of a source that is a table without an alias.
         prefix: the end of a WITH in front; 0: there is none.
         actions: those that give values to rows.
         at: where it begins.
@@ -109,6 +113,7 @@ class RowChange:
     target_alias: str | None
     source: tuple[int, int] | None
     source_called: str | None
+    source_name: Name | None
     prefix: int
     actions: tuple[Action, ...]
     at: Position
@@ -116,7 +121,7 @@ class RowChange:
     @property
     def target_called(self) -> str:
         """What columns of the target are qualified with, as written."""
-        return self.target_alias or self.target.text.split(".")[-1].strip()
+        return self.target_alias or self.target.last
 
     def source_query(self) -> str:
         """The query of the source's rows; what stands in it has the line and the column that it has in the text."""
@@ -180,6 +185,74 @@ def read_row_change(sql: str) -> RowChange | None:
     return _Reader(sql, words, begin).change()
 
 
+def with_named_source(change: RowChange, of_target: Sequence[str], of_source: Sequence[str]) -> RowChange:
+    """Return a MERGE in which one name is enough for each column of the source, if the source has no alias.
+
+        MERGE INTO d.t USING e.s ON d.t.k = e.s.k    →  MERGE INTO d.t USING e.s AS s ON d.t.k = s.k
+        MERGE INTO d.t USING e.t ON d.t.k = e.t.k    →  … USING e.t AS __dl_source ON d.t.k = __dl_source.k
+
+    Traced, the source is a subquery, which has an alias and no database.
+
+    Args:
+        change: what was read.
+        of_target: what columns of the target can be qualified with, catalog and database first, without backticks.
+        of_source: the same of the source.
+
+    Raises:
+        NotTracedError: a name may mean a column of either.
+
+    """
+    if change.source_name is None or change.source is None:
+        return change
+    behind, is_shared = change.source[1], _lower(of_target[-1:]) == _lower(of_source[-1:])
+    called = UNNAMED if is_shared else change.source_name.last
+    edits = []
+    for chain in _chains([word for word in meaningful(lex(change.sql)) if word.start >= behind]):
+        depth, other = _qualified(chain, of_source), _qualified(chain, of_target)
+        if depth and depth == other:
+            written = change.sql[chain[0].start : chain[-1].end]
+            what = f"{written} may be a column of {change.target.text} or of {change.source_name.text}"
+            raise NotTracedError(what, at=position_at(change.sql, chain[0].start), instead="Give the tables aliases.")
+        if depth > max(other, 1):
+            edits.append((chain[0].start, chain[depth - 1].end, called))
+    if not edits and not is_shared:
+        return change
+    again = read_row_change(_with_edits(change.sql, [*edits, (behind, behind, f" AS {called}")]))
+    assert again is not None, "the same statement"
+    return again
+
+
+def _qualified(chain: Sequence[Token], qualifier: Sequence[str]) -> int:
+    """Return how many parts of a name qualify a column of a table; Spark takes the table for which these are most."""
+    names = [word.name for word in chain]
+    depths = range(min(len(chain) - 1, len(qualifier)), 0, -1)
+    return next((depth for depth in depths if _lower(names[:depth]) == _lower(qualifier[-depth:])), 0)
+
+
+def _lower(parts: Sequence[str]) -> list[str]:
+    return [part.lower() for part in parts]
+
+
+def _chains(words: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield the parts of each name of several parts; not those of functions, and no fields of what is not a name."""
+    at = 0
+    while at < len(words):
+        begin = at
+        while at + 2 < len(words) and words[at].kind in _NAMES and words[at + 1].text == ".":
+            at += 2
+        at += 1
+        is_call = at < len(words) and words[at].text == "("
+        if at - begin > 1 and not is_call and words[begin - 1].text != ".":
+            yield words[begin:at:2]
+
+
+def _with_edits(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    """Return the text with others in the places of some stretches of it."""
+    for start, end, new in sorted(edits, reverse=True):
+        text = f"{text[:start]}{new}{text[end:]}"
+    return text
+
+
 def edited(change: RowChange, source: str | None, lineage: Sequence[str | None], columns: Sequence[str]) -> str:
     """Return the text that also writes lineage.
 
@@ -203,10 +276,7 @@ def edited(change: RowChange, source: str | None, lineage: Sequence[str | None],
             edits += [(action.ends[0],) * 2 + (f", {LINEAGE_COLUMN}",), (action.ends[1],) * 2 + (f", {value}",)]
         else:
             edits.append((action.ends[0], action.ends[0], f", {LINEAGE_COLUMN} = {value}"))
-    text = change.sql
-    for start, end, new in sorted(edits, reverse=True):
-        text = f"{text[:start]}{new}{text[end:]}"
-    return text
+    return _with_edits(change.sql, edits)
 
 
 def _spelled_out(change: RowChange, action: Action, value: str, columns: Sequence[str]) -> str:
@@ -248,10 +318,11 @@ class _Reader:
         alias = self._alias()
         source: tuple[int, int] | None = None
         called: str | None = None
+        table: Name | None = None
         actions: list[Action] = []
         if verb == "MERGE":
             self._expect("USING")
-            source, called = self._source()
+            source, called, table = self._source()
             self._expect("ON")
             self._skip_to("WHEN")
             while self.at < len(self.words):
@@ -262,7 +333,7 @@ class _Reader:
             values, end = self._assignments()
             actions.append(Action("UPDATE", False, values, None, (end,)))
         start = position_at(self.sql, self.words[self.begin].start)
-        return RowChange(self.sql, verb, target, alias, source, called, prefix, tuple(actions), start)
+        return RowChange(self.sql, verb, target, alias, source, called, table, prefix, tuple(actions), start)
 
     # ------------------------------------------------------------ tokens
 
@@ -320,11 +391,12 @@ class _Reader:
         while self._word() == ".":
             self.at += 1
             parts.append(self._part())
-        return Name(tuple(parts), self.sql[start : self.words[self.at - 1].end])
+        last = self.words[self.at - 1]
+        return Name(tuple(parts), self.sql[start : last.end], last.text)
 
     def _part(self) -> str:
         token = self._take()
-        if token.kind not in (kinds.Name, kinds.Name.Quoted):
+        if token.kind not in _NAMES:
             self.at -= 1
             raise self._not_read()
         return token.name
@@ -337,19 +409,17 @@ class _Reader:
         self._part()
         return self.words[self.at - 1].text
 
-    def _source(self) -> tuple[tuple[int, int], str]:
-        start = self._peek_start(self.at)
+    def _source(self) -> tuple[tuple[int, int], str, Name | None]:
+        start, table = self._peek_start(self.at), None
         if self._word() == "(":
             self.at = self._closing() + 1
-            named = UNNAMED
         else:
-            named = self._name().text.split(".")[-1].strip()
+            table = self._name()
             if self._word() == "(":
                 raise self._not_read()
         alias = self._alias()
-        if self._word() == "(":
-            self.at = self._closing() + 1
-        return (start, self.words[self.at - 1].end), alias or named
+        named = UNNAMED if table is None else table.last
+        return (start, self.words[self.at - 1].end), alias or named, table if alias is None else None
 
     def _clause(self) -> Action | None:
         self._expect("WHEN")
@@ -462,7 +532,7 @@ def _columns_in(text: str) -> Iterator[tuple[str, ...]]:
     units = {id(call.expressions[0]) for call in tree.find_all(exp.Anonymous) if _begins_with_unit(call)}
     for column in tree.find_all(exp.Column):
         if id(column) not in units:
-            yield tuple(part.name for part in column.parts)
+            yield tuple(part.name for part in (column.parent if isinstance(column.parent, exp.Dot) else column).parts)
 
 
 def _begins_with_unit(call: exp.Anonymous) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.errors import rewritten_errors, spark_errors
+from udafs.errors import InternalError
 from udafs.requests import ask, ask_json
 
 Arguments = dict[str, Any] | list[Any] | None  # values of `:name` parameters, or of `?`
@@ -83,6 +86,22 @@ class Planner:
         """
         with spark_errors(sql):
             self._note(sql, ask_json(self._spark, "facts", sql=sql))
+
+    @contextmanager
+    def errors_of(self, sql: str) -> Iterator[None]:
+        """Around what is made of a statement: where Spark refuses that, it may refuse the statement, too.
+
+        Raises:
+            WrongSqlError: Spark's complaint about the statement.
+            InternalError: it has none.
+
+        """
+        try:
+            with rewritten_errors():
+                yield
+        except InternalError:
+            self.facts(sql)
+            raise
 
     def reads_alike(self, sql: str, other: str) -> bool:
         """Say whether Spark's parser makes the same of two texts; if not, they may mean the same all the same."""

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from forward_lineage.spark.found_names import is_temporary_function
+from forward_lineage.spark.inserts import lineage_target
 from rewrites.refusals import position_of
 from udafs.errors import LineageError, NotTracedError, Position
 
@@ -24,17 +25,20 @@ def form_of_insert(ours: LineageError) -> LineageError:
     )
 
 
-def refuse_replacing(tree: exp.Expr) -> None:
+def refuse_replacing(spark: SparkSession, tree: exp.Expr) -> None:
     """Refuse INSERT … REPLACE WHERE: it takes no names of columns, and `DL` stands anywhere among them.
 
     Args:
-        tree: a statement, whose target has a column `DL` if it is an INSERT.
+        spark: a session with the kernel attached.
+        tree: a statement.
 
     Raises:
-        NotTracedError: it is one.
+        NotTracedError: it is one, into a table with a column `DL`.
 
     """
-    if isinstance(tree, exp.Insert) and (tree.args.get("where") or tree.args.get("using")):
+    table = tree.this.find(exp.Table) if isinstance(tree, exp.Insert) else None
+    replaces = tree.args.get("where") or tree.args.get("using")
+    if table is not None and replaces and lineage_target(spark, table.sql(dialect="spark")) is not None:
         raise NotTracedError(
             "INSERT … REPLACE into a table with a column DL, which takes rows by position alone",
             at=position_of(tree),

@@ -13,15 +13,16 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from forward_lineage.frontend import RewrittenStatement, Statement, without_clause
-from forward_lineage.frontend.lexing import lex, meaningful, position_at
+from forward_lineage.frontend.lexing import lex, meaningful, position_at, unquoted
 from forward_lineage.frontend.lineage_properties import empty_set
-from forward_lineage.frontend.row_changes import Action, RowChange, edited, read_row_change
+from forward_lineage.frontend.row_changes import Action, RowChange, edited, read_row_change, with_named_source
 from forward_lineage.spark.inserts import Target, lineage_target
 from forward_lineage.spark.names import in_backticks, joined, string_literal
 from forward_lineage.spark.planning import Planner
 from forward_lineage.stored_tables import Kept, Meaning, add_fields, check_of
 from forward_lineage.tracing.commands import refuse_values
 from forward_lineage.tracing.functions import refuse_functions
+from forward_lineage.tracing.names import SessionNames
 from rewrites.lineage_functions import added_later
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import NotTracedError
@@ -48,12 +49,13 @@ class ChangedTable:
 
 
 def with_lineage_of_changes(
-    spark: SparkSession, sql: str, semantics: str, rewritten: Callable[[str], RewrittenStatement]
+    spark: SparkSession, names: SessionNames, sql: str, semantics: str, rewritten: Callable[[str], RewrittenStatement]
 ) -> tuple[Statement, RewrittenStatement] | None:
     """Return an UPDATE, DELETE or MERGE that also writes lineage.
 
     Args:
         spark: a session with the kernel attached.
+        names: what names mean in it.
         sql: one statement.
         semantics: of the lineage that is asked for.
         rewritten: traces a query, with lineage by value.
@@ -66,18 +68,23 @@ def with_lineage_of_changes(
         LineageError: as for a query of the source's rows.
 
     """
-    change = read_row_change(without_clause(sql))
+    users = without_clause(sql)
+    change = read_row_change(users)
     if change is None:
         return None
     target = lineage_target(spark, change.target.text)
     if target is None:
         return None
-    if change.sql != sql:
-        refuse_values(sql, change.sql)
+    if users != sql:
+        refuse_values(sql, users)
     table = _table(change, target, semantics)
     _refuse_lineage_in_text(change)
-    _refuse_functions(spark, change)
+    planner = Planner(spark)
+    with planner.errors_of(users):
+        _refuse_functions(planner, change)
     source = rewritten(change.source_query()) if _takes_lineage(change) else None
+    if source is not None:
+        change = _with_named_source(change, names)
     fields = () if source is None else _fields(change, table, source)
     if any(action.star for action in change.actions) and spark.conf.get(_EVOLVES, "false") == "true":
         raise NotTracedError(
@@ -89,7 +96,15 @@ def with_lineage_of_changes(
     columns = [in_backticks(column) for column in table.columns]
     text = edited(change, None if source is None else source.sql, lineage, columns)
     statement = Statement(sql, exp.Command(this=change.verb, expression=exp.Literal.string(sql)), None)
-    return statement, RewrittenStatement(text, text, text, (), {})
+    return statement, RewrittenStatement(text, users, users, (), {})
+
+
+def _with_named_source(change: RowChange, names: SessionNames) -> RowChange:
+    if change.source_name is None:
+        return change
+    qualifier = names.here().qualifier
+    of_target = (unquoted(change.target_alias),) if change.target_alias else qualifier(change.target.parts)
+    return with_named_source(change, of_target, qualifier(change.source_name.parts))
 
 
 def _takes_lineage(change: RowChange) -> bool:
@@ -127,11 +142,10 @@ def _refuse_lineage_in_text(change: RowChange) -> None:
             )
 
 
-def _refuse_functions(spark: SparkSession, change: RowChange) -> None:
+def _refuse_functions(planner: Planner, change: RowChange) -> None:
     """Functions written in SQL may read tables, whose rows would count: Spark says so of a query of the same values."""
-    target = f"{change.target.text} AS {change.target_called}"
+    target = f"{change.target.text} {change.target_alias or ''}"
     source = None if change.source is None else change.sql[slice(*change.source)]
-    planner = Planner(spark)
     for action in change.actions:
         values = [f"({value.text})" for value in action.values if value.text is not None and "(" in value.text]
         if not values:

@@ -218,7 +218,7 @@ class Statements:
         def rewritten(query: str) -> RewrittenStatement:
             return self.trace(query, semantics, anywhere=anywhere, to_store=True, by_value=True).rewritten
 
-        found = with_lineage_of_changes(self._spark, sql, semantics, rewritten)
+        found = with_lineage_of_changes(self._spark, self._names, sql, semantics, rewritten)
         if found is None:
             return None
         _refuse_arguments(args)
@@ -247,8 +247,7 @@ class Statements:
             raise (ours if target is None else form_of_insert(ours)) from None
         if unless_query is not None and not statement.is_query:
             raise unless_query
-        if target is not None:
-            refuse_replacing(statement.tree)
+        refuse_replacing(self._spark, statement.tree)
         return statement
 
     def _meaning_of_names(self, anywhere: bool, narrowed: Narrowed | None, consuming: Consuming) -> NamesOfStatement:
@@ -284,7 +283,8 @@ class Statements:
 
         """
         if traced.as_it_is:
-            with spark_errors(text := traced.rewritten.user_sql):
+            text, users = traced.rewritten.sql, traced.rewritten.user_sql
+            with spark_errors(text) if text == users else self._planner.errors_of(users):
                 found = self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
                 return self._spark.sql(traced.then) if traced.then else found
         if traced.statement.is_command:

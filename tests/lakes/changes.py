@@ -2,11 +2,14 @@
 
 The interpreter knows nothing of ours and of Spark's: a table is a list of rows, each with a set of pairs (table, id).
 It follows docs/semantics.md, section "UPDATE, DELETE and MERGE".
+
+Columns are qualified as SQL can qualify them: by an alias, by the name of the table, or by more of its full name.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +21,7 @@ Row = tuple[Values, Lineage]
 Expression = Callable[[Values, Values], Any]
 """Of the row of the target and that of the source; {} where there is none."""
 COLUMNS = ("k", "v", "w")
+DATABASE = "bases"
 _NOTHING: Lineage = frozenset()
 
 
@@ -37,7 +41,7 @@ class Base:
     def sql(self) -> str:
         """Its rows as a query."""
         listed = ", ".join(f"({key}L, {row['k']}L, {row['v']}L, {_text(row['w'])})" for key, row in self.rows.items())
-        return f"SELECT * FROM VALUES {listed} AS {self.name}(id, k, v, w)"
+        return f"SELECT * FROM VALUES {listed} AS listed(id, k, v, w)"
 
     def traced(self) -> list[Row]:
         """Its rows, each made of itself."""
@@ -81,6 +85,7 @@ class Changes:
         rows: what is in it now.
         bases: tables that sources read.
         made_of_both: whether the target was made of both; else the second is to be added to its lineage.
+        spelling: decides how columns are qualified.
 
     """
 
@@ -89,6 +94,7 @@ class Changes:
     rows: list[Row]
     bases: tuple[Base, Base]
     made_of_both: bool
+    spelling: random.Random
 
     def statement(self) -> str:
         """Return a statement, and change `rows` as it does."""
@@ -100,17 +106,17 @@ class Changes:
     # ------------------------------------------------------------ statements
 
     def _update(self) -> str:
-        condition, holds = self._condition("", "")
+        condition, holds = self._condition("t.", "")
         shift = self.chance.randrange(5)
         for at, (row, made_of) in enumerate(self.rows):
             if holds(row, {}) is True:
                 self.rows[at] = {**row, "v": _plus(row["v"], shift), "w": "u"}, made_of
-        return f"UPDATE {self.name} SET v = v + {shift}, w = 'u' WHERE {condition}"
+        return self._spelled(f"UPDATE {self.name}", f" SET v = t.v + {shift}, t.w = 'u' WHERE {condition}")
 
     def _delete(self) -> str:
-        condition, holds = self._condition("", "")
+        condition, holds = self._condition("t.", "")
         self.rows = [(row, made_of) for row, made_of in self.rows if holds(row, {}) is not True]
-        return f"DELETE FROM {self.name} WHERE {condition}"
+        return self._spelled(f"DELETE FROM {self.name}", f" WHERE {condition}")
 
     def _merge(self) -> str:
         with_, using, source, prefix = self._source()
@@ -132,7 +138,28 @@ class Changes:
             self._written(self.chance.choice(["NOT MATCHED", "NOT MATCHED BY TARGET"]), each) for each in missing
         ]
         written += [self._written("NOT MATCHED BY SOURCE", each) for each in alone]
-        return f"{with_}MERGE INTO {self.name} AS t USING {using} AS s ON {on}\n" + "\n".join(written)
+        return self._spelled(f"{with_}MERGE INTO {self.name}", f" ON {on}\n" + "\n".join(written), using)
+
+    def _spelled(self, begin: str, end: str, using: str | None = None) -> str:
+        """A statement in whose end columns of the target are `t.…`, those of the source `s.…`."""
+        behind, target = self._named(self.name, "t", using)
+        middle, source = f"{begin}{behind}", "s"
+        if using is not None:
+            behind, source = self._named(using, "s", self.name)
+            middle += f" USING {using}{behind}"
+        return middle + re.sub(r"\b[ts]\.", lambda found: {"t.": target, "s.": source}[found[0]] + ".", end)
+
+    def _named(self, name: str, alias: str, other: str | None) -> tuple[str, str]:
+        """What stands behind a name, and what its columns are qualified with: an alias, or the last parts of the name.
+
+        One part is not enough where the other table has the same.
+        """
+        parts = [] if name.startswith("(") else name.split(".")
+        is_shared = other is not None and other.split(".")[-1:] == parts[-1:]
+        depths = range(2 if is_shared else 1, len(parts) + 1)
+        if not depths or self.spelling.random() < 0.4:
+            return f" AS {alias}", alias
+        return "", ".".join(parts[-self.spelling.choice(depths) :])
 
     def _apply(
         self,
@@ -300,18 +327,25 @@ class Changes:
         )
 
 
-def begun(chance: random.Random, name: str) -> tuple[Changes, str]:
-    """Return a target, and the query that makes its first rows: of one table or of two."""
-    one = Base("one_base", {at: _values(chance, at) for at in range(10)})
-    two = Base("two_base", {100 + at: _values(chance, at) for at in range(4, 14)})
+def begun(chance: random.Random, name: str, spelling: random.Random) -> tuple[Changes, str]:
+    """Return a target, and the query that makes its first rows: of one table or of two.
+
+    The base tables are temporary views, or tables of a database, where one may be called like the target.
+    """
+    called = spelling.choice(["one_base", f"{DATABASE}.one_base", f"{DATABASE}.{name.rpartition('.')[2]}"])
+    one = Base(called, {at: _values(chance, at) for at in range(10)})
+    others = "two_base" if called == "one_base" else f"{DATABASE}.two_base"
+    two = Base(others, {100 + at: _values(chance, at) for at in range(4, 14)})
     made_of_both = chance.random() < 0.5
     by_key = {row["k"]: made_of for row, made_of in two.traced()} if made_of_both else {}
     rows = [
         ({name: row[name] for name in COLUMNS}, made_of | by_key.get(row["k"], _NOTHING))
         for row, made_of in one.traced()
     ]
-    query = "SELECT o.k, o.v, o.w FROM one_base o" + (" LEFT JOIN two_base b ON o.k = b.k" if made_of_both else "")
-    return Changes(chance, name, rows, (one, two), made_of_both), query
+    query = f"SELECT o.k, o.v, o.w FROM {one.name} o" + (
+        f" LEFT JOIN {two.name} b ON o.k = b.k" if made_of_both else ""
+    )
+    return Changes(chance, name, rows, (one, two), made_of_both, spelling), query
 
 
 def _values(chance: random.Random, key: int) -> Values:

@@ -86,8 +86,13 @@ def test_namespaces_in_namespaces(lineage: ForwardLineage) -> None:
         run(f"INSERT INTO {orders} VALUES (1, 'a'), (2, 'b')")
         lineage.register(orders)
         assert traced(lineage, orders) == read_by_engine(lineage.spark, "iceberg", orders)
+        for columns in (f"{orders}.*", f"{orders}.k, {orders}.v", f"upper({orders}.v) AS v, {orders}.k"):
+            text = f"SELECT {columns} FROM {orders} WHERE {orders}.k > 1"
+            assert lineage.sql(text).drop("DL").collect() == run(text).collect()
         lineage.sql(f"CREATE TABLE {sums} USING iceberg AS SELECT v, count(*) AS n FROM {orders} GROUP BY v")
-        lineage.sql(f"UPDATE {sums} SET n = 9 WHERE v = 'a'")
+        lineage.sql(f"UPDATE {sums} SET {sums}.n = {sums}.n + 8 WHERE {sums}.v = 'a'")
+        set_all = f"{sums}.v = {orders}.v, {sums}.n = {sums}.n + {orders}.k - 1"
+        lineage.sql(f"MERGE INTO {sums} USING {orders} ON {sums}.v = {orders}.v WHEN MATCHED THEN UPDATE SET {set_all}")
         lineage.save(f"SELECT v FROM {orders} WHERE k = 2", "nested")
         run(f"INSERT INTO {orders} VALUES (3, 'c')")
         lineage.refresh(orders)
@@ -97,7 +102,7 @@ def test_namespaces_in_namespaces(lineage: ForwardLineage) -> None:
         ids = {row[1]: [row[-1]] for row in read_by_engine(lineage.spark, "iceberg", orders)}
         for name in ("sums", sums):
             found = lineage.sql(f"SELECT v, n FROM {name}").selectExpr("v", "n", f"dl_ids(DL.`{orders}`)")
-            assert sorted(map(tuple, found.collect())) == [("a", 9, ids["a"]), ("b", 1, ids["b"])]
+            assert sorted(map(tuple, found.collect())) == [("a", 9, ids["a"]), ("b", 2, ids["b"])]
         assert lineage.sql("SELECT * FROM orders").count() == 3
     finally:
         run(f"DROP TABLE {orders}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forward_lineage.frontend.row_changes import changes_rows, edited, read_row_change
+from forward_lineage.frontend.row_changes import changes_rows, edited, read_row_change, with_named_source
 from udafs.errors import LineageError, NotTracedError
 
 MERGED = """MERGE INTO cat.db.t AS d USING (SELECT k, v FROM s WHERE v > 1) AS s
@@ -68,6 +68,9 @@ def test_stars_are_spelled_out() -> None:
         ("k = s.k, v = CASE WHEN s.x > 1 THEN t.v END", False),
         ("k = s.k, v = s.x /* v */", True),
         ("k = s.k, v.field = s.v", False),
+        ("k = s.k, v = cat.one.two.t.v", False),
+        ("k = s.k, v = cat.one.two.t.v.field", False),
+        ("k = s.k, v = cat.one.two.s.v", True),
         ("*", True),
     ],
 )
@@ -75,6 +78,63 @@ def test_a_row_is_replaced_if_all_its_columns_are_and_none_is_read(assigned: str
     change = read_row_change(f"MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN UPDATE SET {assigned}")
     assert change is not None
     assert change.replaces_row(change.actions[0], ["k", "v"]) is replaces
+
+
+_BEGIN = "MERGE INTO one.t USING two.s ON "
+_OF_S = ("cat", "two", "s")
+
+
+@pytest.mark.parametrize(
+    ("text", "of_source", "expected"),
+    [
+        ("one.t.k = two.s.k WHEN MATCHED THEN DELETE", _OF_S, "one.t.k = s.k WHEN MATCHED THEN DELETE"),
+        ("t.k = cat.two.s.k WHEN MATCHED THEN DELETE", _OF_S, "t.k = s.k WHEN MATCHED THEN DELETE"),
+        ("t.k = `Two` . S . k.field WHEN MATCHED THEN DELETE", _OF_S, "t.k = s . k.field WHEN MATCHED THEN DELETE"),
+        ("t.k = two.s.k[two.s.v] WHEN MATCHED THEN DELETE", _OF_S, "t.k = s.k[s.v] WHEN MATCHED THEN DELETE"),
+        (
+            "one.t.k = two.t.k WHEN MATCHED THEN UPDATE SET one.t.v = cat.two.t.v",
+            ("cat", "two", "t"),
+            "one.t.k = __dl_source.k WHEN MATCHED THEN UPDATE SET one.t.v = __dl_source.v",
+        ),
+    ],
+)
+def test_columns_of_a_source_go_through_one_name(text: str, of_source: tuple[str, ...], expected: str) -> None:
+    source = ".".join(of_source[1:])
+    change = read_row_change(_BEGIN.replace("two.s", source) + text)
+    assert change is not None
+    called = "s" if of_source == _OF_S else "__dl_source"
+    found = with_named_source(change, ("cat", "one", "t"), of_source)
+    assert found.sql == f"MERGE INTO one.t USING {source} AS {called} ON {expected}"
+    assert found.source_called == called
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v",
+        "t.k = x[0].two.s.k AND two.s(1) AND 'two.s.k' > /* two.s.k */ `two.s`.k WHEN MATCHED THEN DELETE",
+        "one.t.k = other.s.k WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_other_names_stay(text: str) -> None:
+    for statement in (f"{_BEGIN}{text}", _BEGIN.replace("two.s", "(SELECT two.s.k FROM two.s) s") + text):
+        change = read_row_change(statement)
+        assert change is not None
+        assert with_named_source(change, ("cat", "one", "t"), _OF_S) == change
+
+
+@pytest.mark.parametrize("name", ["t.k", "T.k", "`t`.k"])
+def test_a_name_that_may_be_of_either_table_is_refused(name: str) -> None:
+    change = read_row_change(f"MERGE INTO one.t USING two.t ON one.t.k = {name} WHEN MATCHED THEN DELETE")
+    assert change is not None
+    with pytest.raises(NotTracedError, match=rf"{name} may be a column of one.t or of two.t \(line 1, column 43\)"):
+        with_named_source(change, ("cat", "one", "t"), ("cat", "two", "t"))
+
+
+def test_dots_in_quoted_names() -> None:
+    change = read_row_change("MERGE INTO `a.t` USING d.`b.s` ON `a.t`.k = d.`b.s`.k WHEN MATCHED THEN UPDATE SET v = 1")
+    assert change is not None
+    assert (change.target_called, change.source_called) == ("`a.t`", "`b.s`")
 
 
 @pytest.mark.parametrize("text", ["SELECT 'MERGE'", "WITH a AS (SELECT 1) SELECT * FROM a", "INSERT INTO t SELECT 1"])
