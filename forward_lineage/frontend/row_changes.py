@@ -163,6 +163,15 @@ class RowChange:
         return first in columns
 
 
+def evolving(what: str, at: Position) -> NotTracedError:
+    """Return the error for a MERGE that may add columns to its target."""
+    return NotTracedError(
+        f"{what}, which may bring columns that the table does not have yet",
+        at=at,
+        instead="Add them with ALTER TABLE … ADD COLUMNS, then run MERGE INTO without it.",
+    )
+
+
 def changes_rows(sql: str) -> bool:
     """Say whether a statement may be an UPDATE, a DELETE or a MERGE: quickly, every statement is asked."""
     return _MENTIONED.search(sql) is not None
@@ -312,6 +321,8 @@ class _Reader:
 
     def change(self) -> RowChange:
         verb, prefix = self._take().word, self._peek_start(self.begin) if self.begin else 0
+        if verb == "MERGE" and self._word() == "WITH":
+            raise evolving("MERGE WITH SCHEMA EVOLUTION", position_at(self.sql, self.words[self.begin].start))
         for word in {"MERGE": ("INTO",), "DELETE": ("FROM",), "UPDATE": ()}[verb]:
             self._expect(word)
         target = self._name()

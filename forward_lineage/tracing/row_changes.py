@@ -15,7 +15,7 @@ from sqlglot import exp
 from forward_lineage.frontend import RewrittenStatement, Statement, without_clause
 from forward_lineage.frontend.lexing import lex, meaningful, position_at, unquoted
 from forward_lineage.frontend.lineage_properties import empty_set
-from forward_lineage.frontend.row_changes import Action, RowChange, edited, read_row_change, with_named_source
+from forward_lineage.frontend.row_changes import Action, RowChange, edited, evolving, read_row_change, with_named_source
 from forward_lineage.spark.inserts import Target, lineage_target
 from forward_lineage.spark.names import in_backticks, joined, string_literal
 from forward_lineage.spark.planning import Planner
@@ -87,11 +87,7 @@ def with_lineage_of_changes(
         change = _with_named_source(change, names)
     fields = () if source is None else _fields(change, table, source)
     if any(action.star for action in change.actions) and spark.conf.get(_EVOLVES, "false") == "true":
-        raise NotTracedError(
-            f"a star in a MERGE while {_EVOLVES} is true: it may bring columns that the table does not have yet",
-            at=change.at,
-            instead="Write the columns out, or set it to false.",
-        )
+        raise evolving(f"a star in a MERGE while {_EVOLVES} is true", change.at)
     lineage = [_lineage(change, table, action, fields) for action in change.actions]
     columns = [in_backticks(column) for column in table.columns]
     text = edited(change, None if source is None else source.sql, lineage, columns)

@@ -154,11 +154,17 @@ def test_most_statements_are_not_read_at_all() -> None:
         "MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN UPDATE ALL",
         "MERGE INTO t USING f(1) ON true WHEN MATCHED THEN DELETE",
         "MERGE INTO t USING s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k)",
-        "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON t.k = s.k WHEN MATCHED THEN DELETE",
+        "MERGE INTO t USING s AS q(k, v) ON t.k = q.k WHEN MATCHED THEN DELETE",
     ],
 )
 def test_other_forms_are_refused_where_they_begin(text: str) -> None:
     with pytest.raises(NotTracedError, match="line 1, column"):
+        read_row_change(text)
+
+
+def test_new_columns_come_by_alter_table() -> None:
+    text = "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON t.k = s.k WHEN MATCHED THEN UPDATE SET *"
+    with pytest.raises(NotTracedError, match=r"EVOLUTION, .* \(line 1, column 1\)\. Add them with ALTER TABLE"):
         read_row_change(text)
 
 
