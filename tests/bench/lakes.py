@@ -141,7 +141,8 @@ def rows_of_results(traced: DataFrame, keys: Mapping[str, DataFrame]) -> dict[st
     for table in traced.schema["DL"].dataType.names:  # type: ignore[attr-defined]
         ids = traced.select(shown.alias("row"), f.expr(f"explode(dl_ids(DL.{in_backticks(table)})) AS id"))
         sums = f.sum(f.xxhash64("key").cast("decimal(38, 0)"))
-        rows = ids.join(keys[table.rsplit(".", 1)[-1]], "id").groupBy("row").agg(f.count("*"), sums)
+        of_table = keys[table.rsplit(".", 1)[-1]].hint("merge")  # Spark takes Iceberg's ids for few enough to broadcast
+        rows = ids.join(of_table, "id").groupBy("row").agg(f.count("*"), sums)
         found[table.rsplit(".", 1)[-1]] = {tuple(row) for row in rows.collect()}
     return found
 
