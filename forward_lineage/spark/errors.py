@@ -44,6 +44,7 @@ _ROOM = "Make room where Spark keeps shuffle files and spills: spark.local.dir, 
 _ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
 
+_ICEBERG = "org.apache.iceberg."  # the package of its exceptions
 # What gRPC says of a server that is not there, and a Spark Connect server of a session that it does not know.
 _LOST = re.compile(r"StatusCode\.UNAVAILABLE|INVALID_HANDLE\.SESSION_|RETRIES_EXCEEDED")
 _LOST_ENDED = "Start it again if need be, and a new session: what is registered and saved is there again."
@@ -193,7 +194,11 @@ def _text(error: Py4JJavaError | PySparkException) -> str:
     if isinstance(error, PythonException):  # Python's own stack trace, the error itself in its last line
         return f"Spark's Python worker failed: {str(error).rstrip().splitlines()[-1]}"
     if isinstance(error, Py4JJavaError):
-        return str(error.java_exception.getMessage() or error.java_exception.toString())
+        java: Any = error.java_exception
+        said = str(java.getMessage() or java.toString())
+        # "Failed to refresh the table", say, whose cause says that it may not be read.
+        vague = java.getClass().getName().startswith(_ICEBERG) and java.getCause() is not None
+        return f"{said}: {java.getCause().getMessage()}" if vague else said
     return str(error)
 
 

@@ -78,7 +78,7 @@ def of_identity(spark: SparkSession, identity: str) -> Table | None:
         SetupError: the session does not know the file system of its log.
 
     """
-    with spark_errors(instead=f"Look whether {identity} is there."):
+    with spark_errors(instead=f"Look whether {identity} is there, and may be read."):
         said = ask_json(spark, "name of log", name=identity)
     provider = FORMATS.get(said.get("provider", "").lower())
     if provider is None:
