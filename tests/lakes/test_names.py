@@ -11,6 +11,7 @@ from tests.lakes.comparing import TRACKED, read_by_engine, traced
 from tests.lakes.engines import CATALOG, FORMATS
 from udafs.errors import ChangedError, NotRegisteredError, NotTracedError
 
+FORMAT = "iceberg"  # of the second catalog
 _HERE = {"delta": "spark_catalog.default", "iceberg": f"{CATALOG}.default"}
 """A namespace for each format; both are called `default` in their catalogs."""
 
