@@ -61,10 +61,10 @@ def _reads_two_of_a_name(select: exp.Select) -> bool:
 
 
 def _parts(node: exp.Column) -> list[str]:
-    return [part.name for part in _written(node)]
+    return [part.name for part in parts_of(node)]
 
 
-def _written(node: exp.Column) -> list[exp.Expr]:
+def parts_of(node: exp.Column) -> list[exp.Expr]:
     """Return the parts of a name, the fifth one of `catalog.a.b.t.k` or `catalog.a.b.t.*`, too."""
     around, parts = node.parent, list(node.parts)
     if len(parts) == _MOST_PARTS and isinstance(around, exp.Dot) and around.this is node:
@@ -73,7 +73,7 @@ def _written(node: exp.Column) -> list[exp.Expr]:
 
 
 def _is_star(node: exp.Column) -> bool:
-    return isinstance(_written(node)[-1], exp.Star)
+    return isinstance(parts_of(node)[-1], exp.Star)
 
 
 def _lower(parts: Sequence[str]) -> list[str]:
@@ -287,7 +287,7 @@ def _write(reference: _Reference) -> None:
     if len(sources) == 1:
         if sources[0].alias:
             _qualify(node, sources[0].alias, depth)
-    elif _is_star(node) and depth == len(_written(node)) - 1:
+    elif _is_star(node) and depth == len(parts_of(node)) - 1:
         _open_star(node, sources)
     elif any(each.alias for each in sources) and all(each.has(_parts(node)[depth]) for each in sources):
         written = [".".join(table_name(each.node)) or each.node.alias for each in sources]
@@ -302,7 +302,7 @@ def _qualify(node: exp.Column, alias: str, depth: int) -> None:
     qualifier.meta.update(parts[0].meta)  # where it stands
     if depth == _MOST_PARTS:
         assert node.parent is not None, "a fifth part follows"
-        node.parent.replace(exp.Column(this=_written(node)[-1], table=qualifier))
+        node.parent.replace(exp.Column(this=parts_of(node)[-1], table=qualifier))
         return
     written = [qualifier, *parts[depth:]]
     for key, part in zip_longest(("this", "table", "db", "catalog"), reversed(written)):

@@ -19,6 +19,7 @@ from sqlparse import tokens as kinds
 
 from forward_lineage.frontend.lexing import Token, blank, lex, meaningful, position_at, unquoted
 from forward_lineage.frontend.parsing import read_tree
+from rewrites.qualifiers import parts_of
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import LineageError, NotTracedError, Position
 
@@ -120,7 +121,7 @@ class RowChange:
 
     @property
     def target_called(self) -> str:
-        """What columns of the target are qualified with, as written."""
+        """The qualifier of the target's columns, as written."""
         return self.target_alias or self.target.last
 
     def source_query(self) -> str:
@@ -543,7 +544,7 @@ def _columns_in(text: str) -> Iterator[tuple[str, ...]]:
     units = {id(call.expressions[0]) for call in tree.find_all(exp.Anonymous) if _begins_with_unit(call)}
     for column in tree.find_all(exp.Column):
         if id(column) not in units:
-            yield tuple(part.name for part in (column.parent if isinstance(column.parent, exp.Dot) else column).parts)
+            yield tuple(part.name for part in parts_of(column))
 
 
 def _begins_with_unit(call: exp.Anonymous) -> bool:

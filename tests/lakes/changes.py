@@ -150,7 +150,7 @@ class Changes:
         return middle + re.sub(r"\b[ts]\.", lambda found: {"t.": target, "s.": source}[found[0]] + ".", end)
 
     def _named(self, name: str, alias: str, other: str | None) -> tuple[str, str]:
-        """What stands behind a name, and what its columns are qualified with: an alias, or the last parts of the name.
+        """Return the text behind a name and the qualifier of its columns: an alias, or the last parts of the name.
 
         One part is not enough where the other table has the same.
         """
