@@ -195,6 +195,21 @@ def read_row_change(sql: str) -> RowChange | None:
     return _Reader(sql, words, begin).change()
 
 
+def check_called_apart(change: RowChange) -> None:
+    """Check that the alias of a source is not what the target is called: lineage needs the columns `DL` of both.
+
+    Raises:
+        NotTracedError: it is.
+
+    """
+    if change.source is None or change.source_called is None:
+        return
+    if unquoted(change.source_called).lower() == unquoted(change.target_called).lower():
+        what = f"{change.source_called} is what both the target and the source are called"
+        at = position_at(change.sql, change.source[0])
+        raise NotTracedError(what, at=at, instead="Give the source another alias.")
+
+
 def with_named_source(change: RowChange, of_target: Sequence[str], of_source: Sequence[str]) -> RowChange:
     """Return a MERGE in which one name is enough for each column of the source, if the source has no alias.
 

@@ -15,7 +15,15 @@ from sqlglot import exp
 from forward_lineage.frontend import RewrittenStatement, Statement, without_clause
 from forward_lineage.frontend.lexing import lex, meaningful, position_at, unquoted
 from forward_lineage.frontend.lineage_properties import empty_set
-from forward_lineage.frontend.row_changes import Action, RowChange, edited, evolving, read_row_change, with_named_source
+from forward_lineage.frontend.row_changes import (
+    Action,
+    RowChange,
+    check_called_apart,
+    edited,
+    evolving,
+    read_row_change,
+    with_named_source,
+)
 from forward_lineage.spark.inserts import Target, lineage_target
 from forward_lineage.spark.names import in_backticks, joined, string_literal
 from forward_lineage.spark.planning import Planner
@@ -97,6 +105,7 @@ def with_lineage_of_changes(
 
 def _with_named_source(change: RowChange, names: SessionNames) -> RowChange:
     if change.source_name is None:
+        check_called_apart(change)
         return change
     qualifier = names.here().qualifier
     of_target = (unquoted(change.target_alias),) if change.target_alias else qualifier(change.target.parts)

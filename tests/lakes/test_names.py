@@ -94,6 +94,9 @@ def test_namespaces_in_namespaces(lineage: ForwardLineage) -> None:
         lineage.sql(f"UPDATE {sums} SET {sums}.n = {sums}.n + 8 WHERE {sums}.v = 'a'")
         set_all = f"{sums}.v = {orders}.v, {sums}.n = {sums}.n + {orders}.k - 1"
         lineage.sql(f"MERGE INTO {sums} USING {orders} ON {sums}.v = {orders}.v WHEN MATCHED THEN UPDATE SET {set_all}")
+        called_alike = f"MERGE INTO {sums} USING (SELECT k FROM {orders}) AS sums ON {sums}.n = k"
+        with pytest.raises(NotTracedError, match="Give the source another alias"):
+            lineage.sql(f"{called_alike} WHEN MATCHED THEN UPDATE SET n = k")
         lineage.save(f"SELECT v FROM {orders} WHERE k = 2", "nested")
         run(f"INSERT INTO {orders} VALUES (3, 'c')")
         lineage.refresh(orders)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from forward_lineage.frontend.row_changes import changes_rows, edited, read_row_change, with_named_source
+from forward_lineage.frontend.row_changes import (
+    changes_rows,
+    check_called_apart,
+    edited,
+    read_row_change,
+    with_named_source,
+)
 from udafs.errors import LineageError, NotTracedError
 
 MERGED = """MERGE INTO cat.db.t AS d USING (SELECT k, v FROM s WHERE v > 1) AS s
@@ -129,6 +135,16 @@ def test_a_name_that_may_be_of_either_table_is_refused(name: str) -> None:
     assert change is not None
     with pytest.raises(NotTracedError, match=rf"{name} may be a column of one.t or of two.t \(line 1, column 43\)"):
         with_named_source(change, ("cat", "one", "t"), ("cat", "two", "t"))
+
+
+@pytest.mark.parametrize(
+    "tables", ["one.t USING (SELECT 1 AS k) AS t", "one.t USING two.s AS T", "t AS x USING s AS `X`"]
+)
+def test_a_source_that_is_called_like_the_target_is_refused(tables: str) -> None:
+    change = read_row_change(f"MERGE INTO {tables} ON one.t.k = 1 WHEN MATCHED THEN DELETE")
+    assert change is not None
+    with pytest.raises(NotTracedError, match=r"both the target and the source .* Give the source another alias"):
+        check_called_apart(change)
 
 
 def test_dots_in_quoted_names() -> None:
