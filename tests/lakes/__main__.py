@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 def _run_tests(version: str) -> int:
     python = environment(version)
     settings = {ASKED: "1", "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
-    command = [python, "-m", "pytest", "-q", "-rs", "tests/lakes"]  # one process: a session has all engines
+    command = [python, "-m", "pytest", "-q", "-rs", "-n", "2", "--dist", "loadfile", "tests/lakes"]
     return subprocess.run(command, cwd=REPOSITORY, env={**os.environ, **settings}, check=False).returncode
 
 
