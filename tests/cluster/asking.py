@@ -43,7 +43,7 @@ QUERIES = {
     """,
 }
 
-_LINEAGE: dict[tuple[int, Path, Path], ForwardLineage] = {}
+_LINEAGE: dict[tuple[int, Path | str, Path], ForwardLineage] = {}
 
 
 def in_many_groups(source: Path, folder: Path) -> Path:
@@ -55,7 +55,7 @@ def in_many_groups(source: Path, folder: Path) -> Path:
     return folder
 
 
-def lineage_of(spark: SparkSession, data: Path, home: Path, told: Path) -> ForwardLineage:
+def lineage_of(spark: SparkSession, data: Path, home: Path | str, told: Path) -> ForwardLineage:
     """Return the lineage of a session, the same for the same arguments."""
     key = (id(spark), home, told)
     if key not in _LINEAGE:
@@ -70,12 +70,12 @@ def lineage_of(spark: SparkSession, data: Path, home: Path, told: Path) -> Forwa
     return _LINEAGE[key]
 
 
-def traced(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> Answer:
+def traced(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> Answer:
     """Run a query with lineage."""
     return answer(lineage_of(spark, data, home, told).sql(QUERIES[query]).collect())
 
 
-def saved(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> dict[str, object]:
+def saved(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> dict[str, object]:
     """Save a query and ask of the result; rows in an order of their own, since numbers of rows may differ."""
     lineage = lineage_of(spark, data, home, told)
     result = lineage.save(QUERIES[query], query)
@@ -87,7 +87,25 @@ def saved(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -
     return found
 
 
-def complaint(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> str:
+def saved_far(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> dict[str, object]:
+    """Save a query, and ask for the ids of each row: Spark need not be able to read the home for that."""
+    lineage_of(spark, data, home, told).save(QUERIES[query], query)
+    return ids_of_rows(spark, data, home, told, query)
+
+
+def ids_of_rows(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> dict[str, object]:
+    """Return, by table, the ids of each row of a saved result; in an order of their own, since numbers may differ."""
+    lineage = lineage_of(spark, data, home, told)
+    result = lineage.describe(query)
+    return {
+        table.name: sorted(
+            tuple(lineage.backward_ids(query, rows=[row], table=table.name)) for row in range(result.rows)
+        )
+        for table in result.tables
+    }
+
+
+def complaint(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> str:
     """Return what a save says that cannot succeed, with the type of the error."""
     try:
         lineage_of(spark, data, home, told).save(QUERIES[query], query)
@@ -96,7 +114,7 @@ def complaint(spark: SparkSession, data: Path, home: Path, told: Path, query: st
     return "no error"
 
 
-def asked_again(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> dict[str, object]:
+def asked_again(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> dict[str, object]:
     """Ask of a saved result without saving it."""
     return questions(lineage_of(spark, data, home, told), query)
 
@@ -122,16 +140,16 @@ def _stages(spark: SparkSession) -> list[Any]:
     return [stages.apply(i) for i in range(stages.size())]
 
 
-_CACHED: dict[tuple[Path, str], Any] = {}
+_CACHED: dict[tuple[Path | str, str], Any] = {}
 
 
-def cached(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> Answer:
+def cached(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> Answer:
     """Run a query with lineage whose rows are kept in the executors' memory; called again, read them from there."""
     if (home, query) not in _CACHED:
         _CACHED[home, query] = lineage_of(spark, data, home, told).sql(QUERIES[query]).persist()
     return answer(_CACHED[home, query].collect())
 
 
-def registered(spark: SparkSession, data: Path, home: Path, told: Path) -> None:
+def registered(spark: SparkSession, data: Path, home: Path | str, told: Path) -> None:
     """Register the tables, if that was not done."""
     lineage_of(spark, data, home, told)
