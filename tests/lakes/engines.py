@@ -54,7 +54,8 @@ CATALOG = "ice"
 #: Hadoop → the SDK that its file system `s3a:` is made for.
 _AWS: Mapping[str, str] = {"3.4.1": "2.24.6", "3.4.2": "2.29.52"}
 _PATIENCE = 300  # seconds for a jar
-_EXTENSIONS = {
+#: Format → the class that lets Spark read its statements.
+EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 }
@@ -174,7 +175,7 @@ def lake_session(
     needed = [jar for kind in kinds for jar in jars(kind)] + ([fetched(SQLITE)] if "iceberg" in kinds else [])
     chosen = {
         "spark.jars": ",".join(map(str, needed)),
-        "spark.sql.extensions": ",".join(_EXTENSIONS[kind] for kind in kinds),
+        "spark.sql.extensions": ",".join(EXTENSIONS[kind] for kind in kinds),
         "spark.sql.warehouse.dir": str(root / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.adaptive.enabled": "false",

@@ -26,7 +26,12 @@ def run_module(module: str, artifact: str) -> str:
         fetched(artifact)
     except NoEngineError as error:
         pytest.skip(str(error))
-    command = [sys.executable, "-m", module]
+    return run_program(module)
+
+
+def run_program(module: str, *arguments: str) -> str:
+    """Run a module with arguments, and return what it has printed."""
+    command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
