@@ -70,9 +70,10 @@ test: $(READY)
 	@$(PY) -m tests.browser
 	@$(PYTEST) -m "not long"
 
+# Few of these wait for Spark, and each process reads all tests first: two are done before three.
 test-quick: $(READY)
 	@$(PY) -m forward_lineage.spark.java
-	@$(PYTEST) -m "not long and not slow"
+	@$(PYTEST) -n 2 -m "not long and not slow"
 
 # A master, two workers and a driver at a time, 5 GB; test-long has it, too.
 test-cluster: $(READY)

@@ -72,7 +72,8 @@ QUICK_WITH_SPARK = (REPOSITORY / "tests" / "forward_lineage" / "test_session.py"
 SLOW_WITHOUT_SPARK = (
     "test_kernel_codecs", "test_campaign", "test_data", "test_shadowing", "test_in_browser", "test_object_homes",
     "test_brute_force", "test_object_store", "test_leases", "test_tpch_data", "test_start", "test_algebra",
-    "test_engine", "test_links", "test_registration_store",
+    "test_engine", "test_links", "test_registration_store", "test_adding_up", "test_bdd_manager", "test_roaring",
+    "test_stale_cells", "test_saving",
 )  # fmt: skip
 
 
@@ -91,6 +92,11 @@ LONGEST = (
     "test_spark_functions", "test_weightless_lineage", "test_brute_force", "test_marks", "test_profiling",
     "test_explore", "test_lineage", "test_kernel_codecs",
 )  # fmt: skip
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files alone all of whose tests are slow, where no slow ones are asked for; None: pytest decides."""
+    return ("not slow" in config.option.markexpr and collection_path.stem in SLOW_WITHOUT_SPARK) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
