@@ -195,11 +195,15 @@ def _text(error: Py4JJavaError | PySparkException) -> str:
         return f"Spark's Python worker failed: {str(error).rstrip().splitlines()[-1]}"
     if isinstance(error, Py4JJavaError):
         java: Any = error.java_exception
-        said = str(java.getMessage() or java.toString())
         # "Failed to refresh the table", say, whose cause says that it may not be read.
         vague = java.getClass().getName().startswith(_ICEBERG) and java.getCause() is not None
-        return f"{said}: {java.getCause().getMessage()}" if vague else said
+        return f"{_said_by(java)}: {_said_by(java.getCause())}" if vague else _said_by(java)
     return str(error)
+
+
+def _said_by(java: Any) -> str:
+    """The message of an exception of Java's, or its name if it has none."""
+    return str(java.getMessage() or java.toString())
 
 
 def _condition(error: Py4JJavaError | PySparkException) -> str | None:

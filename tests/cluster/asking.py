@@ -70,12 +70,12 @@ def lineage_of(spark: SparkSession, data: Path, home: Path | str, told: Path) ->
     return _LINEAGE[key]
 
 
-def traced(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> Answer:
+def traced(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> Answer:
     """Run a query with lineage."""
     return answer(lineage_of(spark, data, home, told).sql(QUERIES[query]).collect())
 
 
-def saved(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> dict[str, object]:
+def saved(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> dict[str, object]:
     """Save a query and ask of the result; rows in an order of their own, since numbers of rows may differ."""
     lineage = lineage_of(spark, data, home, told)
     result = lineage.save(QUERIES[query], query)
@@ -105,7 +105,7 @@ def ids_of_rows(spark: SparkSession, data: Path, home: Path | str, told: Path, q
     }
 
 
-def complaint(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> str:
+def complaint(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> str:
     """Return what a save says that cannot succeed, with the type of the error."""
     try:
         lineage_of(spark, data, home, told).save(QUERIES[query], query)
@@ -114,7 +114,7 @@ def complaint(spark: SparkSession, data: Path, home: Path | str, told: Path, que
     return "no error"
 
 
-def asked_again(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> dict[str, object]:
+def asked_again(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> dict[str, object]:
     """Ask of a saved result without saving it."""
     return questions(lineage_of(spark, data, home, told), query)
 
@@ -140,16 +140,16 @@ def _stages(spark: SparkSession) -> list[Any]:
     return [stages.apply(i) for i in range(stages.size())]
 
 
-_CACHED: dict[tuple[Path | str, str], Any] = {}
+_CACHED: dict[tuple[Path, str], Any] = {}
 
 
-def cached(spark: SparkSession, data: Path, home: Path | str, told: Path, query: str) -> Answer:
+def cached(spark: SparkSession, data: Path, home: Path, told: Path, query: str) -> Answer:
     """Run a query with lineage whose rows are kept in the executors' memory; called again, read them from there."""
     if (home, query) not in _CACHED:
         _CACHED[home, query] = lineage_of(spark, data, home, told).sql(QUERIES[query]).persist()
     return answer(_CACHED[home, query].collect())
 
 
-def registered(spark: SparkSession, data: Path, home: Path | str, told: Path) -> None:
+def registered(spark: SparkSession, data: Path, home: Path, told: Path) -> None:
     """Register the tables, if that was not done."""
     lineage_of(spark, data, home, told)

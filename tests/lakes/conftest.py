@@ -27,10 +27,15 @@ def lakes_log(lakes_folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def lakes(lakes_folder: Path) -> Iterator[SparkSession]:
-    """The session of a process that has no other."""
+def engines_asked() -> None:
+    """Skips where nobody asked for the engines."""
     if os.environ.get(ASKED) != "1":
         pytest.skip("make test-lakes runs it, with the engines of Delta and Iceberg")
+
+
+@pytest.fixture(scope="session")
+def lakes(engines_asked: None, lakes_folder: Path) -> Iterator[SparkSession]:
+    """The session of a process that has no other."""
     try:
         kinds = available()
     except NoEngineError as error:

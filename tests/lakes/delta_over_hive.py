@@ -1,6 +1,6 @@
 """Delta tables in Hive's metastore: ``python -m tests.lakes.delta_over_hive thrift://… folder``.
 
-Which catalog `spark_catalog` is, a process says when it starts Spark. So this is a process of its own.
+The catalog behind `spark_catalog` is chosen when a process starts Spark. So this is a process of its own.
 """
 
 from __future__ import annotations

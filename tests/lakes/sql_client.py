@@ -1,6 +1,6 @@
 """Tables with lineage as SQL clients change them: ``python -m tests.lakes.sql_client delta folder``.
 
-Which extensions Spark has, a process says when it starts Spark. So this is a process of its own.
+Spark's extensions are chosen when a process starts Spark. So this is a process of its own.
 """
 
 from __future__ import annotations
