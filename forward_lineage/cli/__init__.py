@@ -37,6 +37,7 @@ COMMANDS = {
     "graph": "Draw the pipeline of results and tables, with an impact painted in.",
     "ids": "Measure how clustered and how replicated the lineage of a query is.",
     "impact": "Show every saved result that rows of a table touch, directly or through other results.",
+    "index": "Index the lineage of a saved result by base row, so that `forward` reads one file in place of all.",
     "kernel": "Build the jar with dlunion and the dl_* functions, and print its path.",
     "ls": "List the saved results; with NAME, all versions of one that are there, its query and its columns.",
     "profile": "Check CONSTRAINTS in TABLE, a registered table or saved result, and show what violates them.",

@@ -7,7 +7,13 @@ import click
 #: The exit code of what Ctrl-C has ended: what a shell says of SIGINT.
 STOPPED = 130
 #: What commands have not done when they are stopped before the session's call, which says so itself.
-_NOT_YET = {"capture": "captured", "refresh": "refreshed", "register": "registered", "save": "saved"}
+_NOT_YET = {
+    "capture": "captured",
+    "index": "indexed",
+    "refresh": "refreshed",
+    "register": "registered",
+    "save": "saved",
+}
 _COMMAND, _DONE = "forward_lineage.command", "forward_lineage.done"
 _BEGUN = "forward_lineage.begun"
 

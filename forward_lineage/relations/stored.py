@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.algebra import empty
@@ -18,6 +20,9 @@ from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Claim, CorruptSegmentError, Segment
 from udafs.delta import MAX_ID, Ids
 from udafs.lineage_set import LISTABLE, LineageSet
+
+FEW = 8
+"""Segments that a forward question reads without an index: some tens of milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,28 @@ class SegmentFile:
     def among(self, rows: LineageSet) -> LineageSet:
         """Those of some rows that the segment answers for."""
         return rows.below(self.first_row + self.rows) - rows.below(self.first_row)
+
+
+class Index(Protocol):
+    """What a relation's index is asked; see `forward_index.ForwardIndex`."""
+
+    @property
+    def left_out(self) -> LineageSet:
+        """Ids that it knows nothing of."""
+        ...
+
+    def covers(self, files: Sequence[SegmentFile]) -> npt.NDArray[np.bool_]:
+        """Of each segment whether its pairs are in the index."""
+        ...
+
+    def rows_of(self, ids: LineageSet, fewer_than: int) -> LineageSet | None:
+        """The rows of any of the ids; None if it would not read fewer files than a number.
+
+        Raises:
+            CorruptSegmentError: a file of the index is damaged or gone.
+
+        """
+        ...
 
 
 class SegmentCache:
@@ -89,15 +116,19 @@ class SegmentCache:
             if file.path in self._kept:
                 self._kept.move_to_end(file.path)
                 return self._kept[file.path][0]
-        claim = Claim(file.first_row - file.moved, file.rows, file.pairs, file.first_id, file.last_id)
-        found = segments.read(file.path, file.checksum, claim, lambda path: self._read(path, file.size))
-        found = replace(found, first_row=file.first_row)
+        found = self.read(file)
         with self._lock:
             if file.path not in self._kept:
                 self._kept[file.path] = found, found.nbytes
                 self._bytes += found.nbytes
                 self._shrink()
         return found
+
+    def read(self, file: SegmentFile) -> Segment:
+        """The same, read now, and not kept."""
+        claim = Claim(file.first_row - file.moved, file.rows, file.pairs, file.first_id, file.last_id)
+        found = segments.read(file.path, file.checksum, claim, lambda path: self._read(path, file.size))
+        return replace(found, first_row=file.first_row)
 
     def forget(self, file: SegmentFile) -> None:
         """Give a segment back, if it is kept."""
@@ -117,8 +148,15 @@ class StoredRelation(LineageRelation):
     Questions read what they need of them; what gives a relation again gives it in memory.
     """
 
-    def __init__(self, files: Sequence[SegmentFile], cache: SegmentCache) -> None:
+    def __init__(
+        self, files: Sequence[SegmentFile], cache: SegmentCache, indexed: Callable[[], Index | None] = lambda: None
+    ) -> None:
         """Of the segments of one version of a result, for one base table.
+
+        Args:
+            files: the segments.
+            cache: reads them.
+            indexed: returns an index that covers some of them, if there is one now.
 
         Raises:
             CorruptSegmentError: two segments answer for the same row.
@@ -132,7 +170,8 @@ class StoredRelation(LineageRelation):
         self._first_ids = np.array([0 if file.first_id is None else file.first_id for file in self.files], np.int64)
         self._last_ids = np.array([MAX_ID if file.last_id is None else file.last_id for file in self.files], np.int64)
         self._last_rows = np.array([file.first_row + file.rows - 1 for file in self.files], np.int64)
-        self.cache = cache
+        self.cache, self._indexed = cache, indexed
+        self._covered: tuple[Index, npt.NDArray[np.bool_]] | None = None
 
     def _segments(self) -> Iterator[Segment]:
         """Every segment, read when it is its turn.
@@ -179,7 +218,7 @@ class StoredRelation(LineageRelation):
 
         Only segments that have such rows are read.
         """
-        asked = ((file, None) for file in self._with(ids)) if rows is None else self._having(rows)
+        asked = ((self.files[place], None) for place in self._with(ids)) if rows is None else self._having(rows)
         parts = [self.cache.get(file).restrict(rows=mine, ids=ids).pairs() for file, mine in asked]
         return RunsRelation.from_pairs(*_joined(parts))
 
@@ -191,10 +230,42 @@ class StoredRelation(LineageRelation):
         return found
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """The rows of any of the ids. Segments whose ids all lie elsewhere are not read."""
-        found = [self.cache.get(file).forward(ids).ids() for file in self._with(ids)]
-        # Segments follow each other, and so do their answers.
+        """The rows of any of the ids. Segments whose ids all lie elsewhere are not read, nor those of an index."""
+        places = self._with(ids)
+        index = self._indexed() if len(places) > FEW and ids.cardinality <= LISTABLE else None
+        if index is None:
+            return self._read(places, ids)
+        covered = places[self._covered_by(index)[places]]
+        try:
+            rows = index.rows_of(ids, covered.size)
+        except CorruptSegmentError:  # it says nothing that the segments do not say
+            rows = None
+        if rows is None:
+            return self._read(places, ids)
+        found = self._in(covered, rows) | self._read(np.setdiff1d(places, covered, assume_unique=True), ids)
+        left_out = ids & index.left_out
+        return found | self._read(covered, left_out) if left_out else found
+
+    def _read(self, places: Numbers, ids: LineageSet) -> LineageSet:
+        """The rows of any of the ids in some segments, in the order of their rows."""
+        found = [self.cache.get(self.files[place]).forward(ids).ids() for place in places.tolist()]
         return LineageSet(np.concatenate(found) if found else ())
+
+    def _in(self, places: Numbers, rows: LineageSet) -> LineageSet:
+        """Those of some rows that some segments answer for."""
+        listed, first, last = rows.ids(), self._first_rows[places], self._last_rows[places]
+        at = np.maximum(np.searchsorted(first, listed, side="right") - 1, 0)
+        return LineageSet(listed[(first[at] <= listed) & (listed <= last[at])])
+
+    def _covered_by(self, index: Index) -> npt.NDArray[np.bool_]:
+        """Of each segment whether an index covers it."""
+        if self._covered is None or self._covered[0] is not index:
+            self._covered = index, index.covers(self.files)
+        return self._covered[1]
+
+    def segments_of(self, rows: LineageSet) -> int:
+        """How many segments a backward question for some rows reads."""
+        return sum(1 for _ in self._having(rows))
 
     def _having(self, rows: LineageSet) -> Iterator[tuple[SegmentFile, LineageSet]]:
         """The segments that answer for some of the rows, and for which; of thousands, without a look at each."""
@@ -205,11 +276,11 @@ class StoredRelation(LineageRelation):
         for place, begin, end in _between(asked, self._first_rows, self._last_rows):
             yield self.files[place], LineageSet(asked[begin:end])
 
-    def _with(self, ids: LineageSet | None) -> list[SegmentFile]:
-        """The segments that may have some of the ids; None: all."""
+    def _with(self, ids: LineageSet | None) -> Numbers:
+        """The places of the segments that may have some of the ids; None: all."""
         if ids is None or ids.cardinality > LISTABLE:
-            return self.files
-        return [self.files[place] for place, _, _ in _between(ids.ids(), self._first_ids, self._last_ids)]
+            return np.arange(len(self.files))
+        return np.array([place for place, _, _ in _between(ids.ids(), self._first_ids, self._last_ids)], np.int64)
 
     # ------------------------------------------------------------ the structure
 

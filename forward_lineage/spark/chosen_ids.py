@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from forward_lineage.spark.names import quoted
 from udafs.lineage_set import LineageSet
 
 _LISTED = 1000
@@ -24,7 +25,10 @@ def having_ids(frame: DataFrame, column: str, ids: LineageSet, *, by_value: bool
 
     """
     rows = frame.where(_among(column, ids))
-    return rows.where(F.col(column).isin(list(ids))) if by_value and len(ids) <= _LISTED else rows
+    if not by_value or len(ids) > _LISTED:
+        return rows
+    # As text: `isin` sends each number to the JVM by itself, which takes half a second for a thousand.
+    return rows.where(F.expr(f"{quoted(column)} IN ({', '.join(map(str, ids)) or 'NULL'})"))
 
 
 def lacking_ids(frame: DataFrame, column: str, ids: LineageSet) -> DataFrame:

@@ -169,7 +169,7 @@ def main(seed: int, count: int, rows: int, runs: int, ways: str, agree: bool, dr
                 told = disagreements(bench, name, ways.split(","), "data")
                 console.print("\n".join([*told, text]) if told else f"{name}: the same", highlight=False)
                 continue
-            taken = measure(bench, name, bench.ways(name, ways.split(","), ["data"], save=False), runs)
+            taken = measure(bench.cpu, name, bench.ways(name, ways.split(","), ["data"], save=False), runs)
             found += taken
             failed = [f"{each.way}: {each.failed}\n{text}" for each in taken if each.failed]
             console.print("\n".join(failed) or f"{name}: done", highlight=False)

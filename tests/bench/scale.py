@@ -1,19 +1,21 @@
 """Where the design bends: manifests of up to a million files, relations of up to a billion pairs over ids of 62 bits.
 
-    python -m tests.bench.scale [--files 10000,100000,1000000] [--pairs 10000000,100000000] [--folder FOLDER]
-        [--json FILE]
+    python -m tests.bench.scale [--files 10000,100000,1000000] [--pairs 10000000,100000000]
+        [--kinds clustered,scattered] [--folder FOLDER] [--json FILE]
 
 Simulated: the files are named and not there, the pairs are made by chance, without a query. All else is the code that
 runs otherwise: a manifest is written, read by Python and by the kernel, and compared with a listing; a relation is
 written segment by segment, as large as the store makes them, and asked. *clustered* ids stand in the order of the rows,
-as those of an order's lines do; *scattered* ones anywhere in 62 bits. Seconds, bytes, and the most memory that the
-process ever had, each measurement in a process of its own.
+as those of an order's lines do; *scattered* ones anywhere in 62 bits, and are asked with an index, too. Seconds, bytes,
+and the most memory that the process ever had, each measurement in a process of its own.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from forward_lineage.relations import segment as segments
+from forward_lineage.relations.forward_index import CoveredSegment, ForwardIndex, build, worth_an_index
 from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Segment
@@ -155,9 +158,10 @@ def write_relation(folder: Path, kind: str, pairs: int) -> list[SegmentFile]:
         own = np.repeat(np.arange(rows), IDS_OF_A_ROW)
         relation = RunsRelation.from_pairs(own, ids_of_rows(kind, rows, first, chance))
         path = folder / f"{number:06}"
-        segments.write_encoded(path, Segment(first, rows, relation), "runs", to_disk=False)
+        data, _ = segments.write_encoded(path, Segment(first, rows, relation), "runs", to_disk=False)
+        known = {"checksum": segments.checksum(data), "pairs": len(relation), "size": len(data)}
         first_id, last_id = relation.id_range or (None, None)
-        files.append(SegmentFile(path, first, rows, size=path.stat().st_size, first_id=first_id, last_id=last_id))
+        files.append(SegmentFile(path, first, rows, first_id=first_id, last_id=last_id, **known))
     return files
 
 
@@ -183,6 +187,34 @@ def measure_relation(folder: Path, kind: str, pairs: int) -> Figures:
     for warm in ("backward, cold, ms", "backward, warm, ms"):
         figures[warm] *= 1000
     figures["MB"] = peak()
+    if covered := worth_an_index(files):
+        figures |= measure_index(folder, files, covered, stored.forward(one), one)
+    return figures
+
+
+def measure_index(
+    folder: Path, files: list[SegmentFile], covered: list[SegmentFile], expected: LineageSet, one: LineageSet
+) -> Figures:
+    """Make an index, and ask of which rows an id is part: the first time, again, and of a hundred other ids."""
+    figures: Figures = {}
+    own = folder / "index"
+    own.mkdir()
+    with timed(figures, "index, s"):
+        made, heavy = build(covered, SegmentCache(0), own, lambda done: None)
+    os.sync()  # what is still being written would be waited for by the first question
+    figures["bytes a pair of the index"] = sum(each.size for each in made) / sum(each.pairs for each in made)
+    inverse = StoredRelation([each.file_in(own) for each in made], SegmentCache())
+    index = ForwardIndex(map(CoveredSegment.of, covered), LineageSet(heavy), inverse)
+    indexed = StoredRelation(files, SegmentCache(), lambda: index)
+    times = []
+    for ids in (one, one, *(LineageSet([each.first_id]) for each in made[:: max(len(made) // 100, 1)])):
+        begun = time.perf_counter()
+        found = indexed.forward(ids)
+        times.append(1000 * (time.perf_counter() - begun))
+        assert found == expected if ids is one else found
+    figures["forward by index, first, ms"], figures["again, ms"] = times[:2]
+    figures["of other ids, median, ms"], figures["most, ms"] = statistics.median(times[2:]), max(times[2:])
+    figures["MB, indexed"] = peak()
     return figures
 
 
@@ -196,31 +228,34 @@ def apart(measure: Callable[[], Figures]) -> Figures:
 
 
 def table_of(title: str, found: list[Figures]) -> Table:
-    """A line for each size."""
+    """A column for each size."""
     table = Table(title=title)
-    for column in found[0]:
-        table.add_column(column, justify="right")
-    for figures in found:
-        table.add_row(*(f"{value:,.0f}" if value >= 100 else f"{value:.3g}" for value in figures.values()))
+    first, *others = found[0]
+    for column in (first, *(f"{figures[first]:,.0f}" for figures in found)):
+        table.add_column(column, justify="left" if column == first else "right")
+    for each in others:
+        values = (figures.get(each) for figures in found)
+        table.add_row(each, *("" if v is None else f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in values))
     return table
 
 
 @click.command()
 @click.option("--files", "counts", default="10000,100000,1000000", show_default=True, help="Files of a table.")
 @click.option("--pairs", default="10000000,100000000", show_default=True, help="Pairs of a relation.")
+@click.option("--kinds", default="clustered,scattered", show_default=True, help="Of relations.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to write; 8 bytes a pair.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write every figure there.")
-def main(counts: str, pairs: str, folder: Path | None, json_path: Path | None) -> None:
+def main(counts: str, pairs: str, kinds: str, folder: Path | None, json_path: Path | None) -> None:
     """Print what manifests and relations cost as they grow."""
     console = Console(width=160)
-    everything: dict[str, list[Figures]] = {"manifests": [], "clustered": [], "scattered": []}
+    everything: dict[str, list[Figures]] = {"manifests": [], **{kind: [] for kind in kinds.split(",")}}
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         for count in map(int, filter(None, counts.split(","))):
             own = Path(tempfile.mkdtemp(dir=scratch))
             python = apart(partial(measure_manifest, own, count))
             everything["manifests"].append(python | apart(partial(measure_kernel, own, count)))
             console.print(everything["manifests"][-1])
-    for kind in ("clustered", "scattered"):
+    for kind in kinds.split(","):
         for count in map(int, filter(None, pairs.split(","))):
             with tempfile.TemporaryDirectory(dir=folder) as scratch:
                 everything[kind].append(apart(partial(measure_relation, Path(scratch), kind, count)))

@@ -119,14 +119,22 @@ def _run(frame: DataFrame) -> float:
     return planned
 
 
-def measure(bench: Bench, name: str, works: dict[str, Work], runs: int) -> list[Taken]:
-    """Run the ways of a query in turns, once to warm up; a way that fails is left out from then on."""
+def measure(clock: JvmSeconds, name: str, works: dict[str, Work], runs: int) -> list[Taken]:
+    """Run the ways of a query in turns, once to warm up; a way that fails is left out from then on.
+
+    Args:
+        clock: of CPU, beside that of this process.
+        name: of the query.
+        works: its ways.
+        runs: of each.
+
+    """
     found = {way: Taken(name, way) for way in works}
     for turn in range(1 + runs):
         order = [way for way in works if not found[way].failed]
         random.Random(f"{name}, turn {turn}").shuffle(order)
         for way in order:
-            cpu, begun = bench.cpu.now() + time.process_time(), time.perf_counter()
+            cpu, begun = clock.now() + time.process_time(), time.perf_counter()
             try:
                 planned = works[way]()
             except Exception as failure:  # whatever it is, the others go on; it is printed
@@ -135,7 +143,7 @@ def measure(bench: Bench, name: str, works: dict[str, Work], runs: int) -> list[
             if turn:
                 found[way].clock.append(time.perf_counter() - begun)
                 found[way].before.append(planned - begun)
-                found[way].cpu.append(bench.cpu.now() + time.process_time() - cpu)
+                found[way].cpu.append(clock.now() + time.process_time() - cpu)
     return list(found.values())
 
 
@@ -237,7 +245,7 @@ def main(
                 console.print("\n".join(told) or f"{name}: the same", highlight=False)
                 continue
             works = bench.ways(name, ways.split(","), semantics.split(","), save=save)
-            taken = measure(bench, name, works, runs)
+            taken = measure(bench.cpu, name, works, runs)
             found += taken
             cells = [f"{each.way} {_cell(each, taken[0])} {each.failed}" for each in taken[1:]]
             console.print(f"{name} {min(taken[0].clock, default=0):.2f} s: {'; '.join(cells)}", highlight=False)

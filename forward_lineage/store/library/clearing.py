@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from forward_lineage.storage.interface import Storage
 from forward_lineage.storage.local_folder import LocalFolder
 from forward_lineage.storage.versions import Versions
-from forward_lineage.store.library.deferred_lineage import is_left_over
+from forward_lineage.store.library.deferred_lineage import LATER, WHOLE
+from forward_lineage.store.library.forward_indexes import INDEX
 from forward_lineage.store.library.saved import Saved
 from udafs.errors import DamagedError, LineageError
 
@@ -59,7 +60,7 @@ class Clearing:
             self.clear_folders(name)
 
     def clear_folders(self, name: str) -> None:
-        """Remove data folders of a result that no manifest names and nobody is writing, and later lineage of none."""
+        """Remove data folders of a result that no manifest names and nobody is writing, and what is derived of none."""
         for place in self.places:
             self._clear_in(place, name)
 
@@ -80,11 +81,11 @@ class Clearing:
         """Those of some folders of a result that none of its manifests names."""
         numbers = self.versions.numbers(name)
         loaded = [self.versions.get(name, number) for number in numbers]
-        named = {saved.data for saved in loaded if saved is not None}
+        there = [saved for saved in loaded if saved is not None]
+        named = {saved.data for saved in there}
+        derived = {LATER: set(numbers), WHOLE: set(numbers), INDEX: {saved.keeps_numbers_of for saved in there}}
         return [
-            each
-            for each in folders
-            if (each.startswith("data-") and each not in named) or is_left_over(each, set(numbers))
+            each for each in folders if (each.startswith("data-") and each not in named) or _is_left_over(each, derived)
         ]
 
     def _there(self) -> dict[Key, Saved | None]:
@@ -100,6 +101,12 @@ class Clearing:
                         raise
                     there[name, number] = None
         return there
+
+
+def _is_left_over(folder: str, derived: Mapping[str, set[int]]) -> bool:
+    """Tell by its name whether a folder was derived of versions that are not there."""
+    kind, _, number = folder.partition("-")
+    return kind in derived and not (number.isdecimal() and int(number) in derived[kind])
 
 
 def unneeded(there: Mapping[Key, Saved | None]) -> set[Key]:

@@ -131,12 +131,6 @@ class Later:
         return found
 
 
-def is_left_over(folder: str, versions: set[int]) -> bool:
-    """Tell by its name whether a folder has the later lineage of a version that is not there."""
-    kind, _, number = folder.partition("-")
-    return kind in (LATER, WHOLE) and not (number.isdecimal() and int(number) in versions)
-
-
 def _key(saved: SavedResult, whole: bool) -> str:
     return f"{saved.name.lower()}/{WHOLE if whole else LATER}-{saved.version}"
 

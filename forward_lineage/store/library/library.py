@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from forward_lineage.relations.forward_index import Progress
 from forward_lineage.relations.paths import PathsRelation
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
@@ -25,6 +26,7 @@ from forward_lineage.storage.own_files import LARGEST, read_file
 from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.deferred_lineage import Later
+from forward_lineage.store.library.forward_indexes import ForwardIndexes, IndexReport
 from forward_lineage.store.library.kinds import LATEST, saved_of
 from forward_lineage.store.library.publishing import Optimistic, Publishing, Results, UnderLock
 from forward_lineage.store.library.read_lineage import CaptureRest, ReadLineage
@@ -59,6 +61,7 @@ class Library:
         folder: of results; of a home in an object store, that of copies.
         files: in that folder, wherever else they are.
         later: lineage that was captured after its result was saved.
+        indexes: of lineage, for forward questions.
         lineage: of all results, as it is read.
 
     """
@@ -77,7 +80,8 @@ class Library:
             self._versions = Versions(mirror.store, kind)
             self._publishing = Optimistic(home, mirror, self._versions)
         self.later = Later(near)
-        self.lineage = ReadLineage(self.later, self.cache)
+        self.indexes = ForwardIndexes(near)
+        self.lineage = ReadLineage(self.later, self.cache, self.indexes)
 
     def capturing(self, rest: CaptureRest) -> Library:
         """Return the same library to ask: lineage that a question needs and nobody has captured, is captured then.
@@ -87,7 +91,7 @@ class Library:
 
         """
         found = copy(self)
-        found.lineage = ReadLineage(self.later, self.cache, rest)
+        found.lineage = ReadLineage(self.later, self.cache, self.indexes, rest)
         return found
 
     # ------------------------------------------------------------ reading
@@ -189,6 +193,22 @@ class Library:
     def relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
         """Return the lineage of a result in a table that it was made of directly; see `ReadLineage.relation`."""
         return self.lineage.relation(saved, table)
+
+    def create_index(self, name: str, progress: Progress = lambda done: None) -> IndexReport:
+        """Make an index for forward questions about a saved thing, in the place of the one before.
+
+        Lineage that nobody has captured yet is not in it.
+
+        Raises:
+            LineageError: as for `saved`; a segment is damaged; the home cannot be written.
+
+        """
+        saved = self.saved(name)
+        if isinstance(saved, SavedResult):
+            later = (self.later.find(saved, whole=whole) for whole in (True, False))
+            saved = next((each for each in later if each is not None), saved)
+        with self.writing(saved.name) as folder:
+            return self.indexes.make(saved, SegmentCache(0, self._bytes_of), folder, progress)
 
     def _bytes_of(self, path: Path, size: int | None) -> bytes:
         if isinstance(self.files, Mirror):

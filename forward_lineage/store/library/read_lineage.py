@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from forward_lineage.relations.paths import PathsRelation, Step
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.deferred_lineage import Later
+from forward_lineage.store.library.forward_indexes import ForwardIndexes
 from forward_lineage.store.library.made_of import SegmentEntry, StageLineage, TracedTable
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_result import SavedResult
@@ -25,6 +27,7 @@ class ReadLineage:
     Args:
         later: what was captured after results were saved.
         cache: of segments.
+        indexes: for forward questions.
         capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
 
     Attributes:
@@ -32,8 +35,10 @@ class ReadLineage:
 
     """
 
-    def __init__(self, later: Later, cache: SegmentCache, capture_rest: CaptureRest | None = None) -> None:
-        self._later, self._cache, self._capture_rest = later, cache, capture_rest
+    def __init__(
+        self, later: Later, cache: SegmentCache, indexes: ForwardIndexes, capture_rest: CaptureRest | None = None
+    ) -> None:
+        self._later, self._cache, self._indexes, self._capture_rest = later, cache, indexes, capture_rest
         self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
         self._many_relations = _MANY_RELATIONS
         self.recomputed = 0
@@ -85,20 +90,30 @@ class ReadLineage:
         return found
 
     def _relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
-        def stored(segments: Iterable[SegmentEntry]) -> StoredRelation:
-            return StoredRelation(saved.segment_files(segments), self._cache)
+        def stored(named: str, segments: Iterable[SegmentEntry]) -> StoredRelation:
+            return StoredRelation(saved.segment_files(segments), self._cache, partial(self._indexes.find, saved, named))
 
         behind: list[PathsRelation | None] = []  # what rows of each stage were made of in the table
 
-        def paths(of: Iterable[StageLineage]) -> list[Step]:
-            return [(stored(each.segments), behind[each.stage]) for each in of if behind[each.stage] is not None]
+        def paths(inside: str, of: Iterable[StageLineage]) -> list[Step]:
+            return [
+                (stored(f"{inside}stage {each.stage}", each.segments), behind[each.stage])
+                for each in of
+                if behind[each.stage] is not None
+            ]
 
-        for stage in saved.stages:
-            own = [(stored(each.segments), None) for each in stage.tables if each.table.lower() == table.name.lower()]
-            led = [*own, *paths(stage.stages)]
+        name = table.name.lower()
+        for number, stage in enumerate(saved.stages):
+            inside = f"stage {number} "
+            own: list[Step] = [
+                (stored(f"{inside}table {name}", each.segments), None)
+                for each in stage.tables
+                if each.table.lower() == name
+            ]
+            led = [*own, *paths(inside, stage.stages)]
             behind.append(PathsRelation(led) if led else None)
-        direct = stored(table.segments)
-        led = paths(saved.refers)
+        direct = stored(f"table {name}", table.segments)
+        led = paths("", saved.refers)
         return PathsRelation([(direct, None), *led]) if led else direct
 
     def _forget_relations(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.relations import forward_index
 from forward_lineage.storage.object_store import ObjectStore
 from forward_lineage.store.library import rerun
 from tests.forward_lineage.cli.in_this_process import invoke
@@ -182,3 +183,22 @@ def test_tasks_without_credentials(spark: SparkSession, session: Session, monkey
     with pytest.raises(SetupError, match=r"no credentials in the environment\. Set AWS_ACCESS_KEY_ID"):
         lineage.save("SELECT k FROM sales", "r")
     assert lineage.results() == []
+
+
+def test_an_index_stays_on_the_machine_that_made_it(
+    session: Session, home: str, elsewhere: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forward_index, "FEW", 0)
+    lineage = session()
+    lineage.register("sales", key="id")
+    lineage.save("SELECT id, amount FROM sales WHERE id % 100 = 1 ORDER BY id", "few")
+    before = [each.key for each in ObjectStore(home).tree("results/few")]
+    assert lineage.create_index("few").pairs == 7
+    assert [each.key for each in ObjectStore(home).tree("results/few")] == before
+    assert list(lineage.forward_ids("sales", ids=[201], result="few")) == [2]
+    elsewhere()
+    other = session()
+    assert list(other.forward_ids("sales", ids=[201], result="few")) == [2]
+    other.drop("few")
+    with pytest.raises(LineageError, match="there is no saved result few"):
+        lineage.create_index("few")
