@@ -11,6 +11,7 @@ from pyspark.sql.types import BinaryType, DataType
 
 from forward_lineage.results import meaning_of
 from forward_lineage.showing.model import Opened, Origin, ShownRow, ShownRows
+from forward_lineage.spark.chosen_ids import among_listed, written
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.granules import entries_sql
 from udafs.lineage_set import LineageSet
@@ -82,11 +83,11 @@ def _values(spark: SparkSession, read: Mapping[str, Any], ids: list[int]) -> Ope
     if not ids:
         return Opened(tuple(read["expressions"]), {}, are_values=True)
     if "values" in read:
-        entries = spark.range(1).select(F.explode(F.array(*(F.lit(each).cast("bigint") for each in ids))).alias(_ID))
+        entries = spark.range(1).select(F.expr(f"explode(CAST(array({written(ids)}) AS ARRAY<BIGINT>))").alias(_ID))
         frame = entries.select(_ID, *(F.expr(value) for value in read["values"]))
     else:
         entries = spark.sql(entries_sql(read))
-        frame = entries.where(F.col(_ID).isin(ids)).select(_ID, *(name for name in entries.columns if name != _ID))
+        frame = entries.where(among_listed(_ID, ids)).select(_ID, *(name for name in entries.columns if name != _ID))
     return Opened(tuple(read["expressions"]), rows_by_id(frame).rows, are_values=True)
 
 

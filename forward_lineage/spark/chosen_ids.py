@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -25,10 +27,17 @@ def having_ids(frame: DataFrame, column: str, ids: LineageSet, *, by_value: bool
 
     """
     rows = frame.where(_among(column, ids))
-    if not by_value or len(ids) > _LISTED:
-        return rows
-    # As text: `isin` sends each number to the JVM by itself, which takes half a second for a thousand.
-    return rows.where(F.expr(f"{quoted(column)} IN ({', '.join(map(str, ids)) or 'NULL'})"))
+    return rows.where(among_listed(column, ids)) if by_value and len(ids) <= _LISTED else rows
+
+
+def among_listed(column: str, ids: Iterable[int]) -> Column:
+    """Return whether a column is one of a few ids."""
+    return F.expr(f"{quoted(column)} IN ({written(ids) or 'NULL'})")
+
+
+def written(ids: Iterable[int]) -> str:
+    """Write ids for `F.expr`: given one by one, each is sent to the JVM by itself, a thousand in half a second."""
+    return ", ".join(map(str, ids))
 
 
 def lacking_ids(frame: DataFrame, column: str, ids: LineageSet) -> DataFrame:
