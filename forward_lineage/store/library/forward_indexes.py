@@ -37,7 +37,8 @@ from forward_lineage.storage.sealed import seal, unseal
 from forward_lineage.store.library.made_of import SegmentEntry
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.write_marks import BUSY
-from udafs.errors import DamagedError
+from udafs.delta import MAX_ID
+from udafs.errors import DamagedError, LineageError
 from udafs.lineage_set import LineageSet
 
 INDEX = "index"
@@ -137,13 +138,11 @@ class ForwardIndexes:
             data = unseal(read_file(self._place.root, f"{key}/{_MANIFEST}"), str(place))
             found = made(WrittenIndexes, {name: value for name, value in data.items() if name != "format"})
             return {each.relation: self._index(each, place.parent) for each in found.indexes}
-        except (DamagedError, ValueError, KeyError, TypeError, OSError):
+        except (LineageError, ValueError, KeyError, TypeError, OverflowError, OSError):
             return {}  # questions read the segments, as before
 
     def _index(self, written: WrittenIndex, folder: Path) -> ForwardIndex:
-        for name in (written.folder, *(each.path for each in written.segments)):
-            if "/" in name or name.startswith("."):
-                raise ValueError(f"{name} is no file of an index")
+        _check_sound(written)
         files = [each.file_in(folder / written.folder) for each in written.segments]
         return ForwardIndex(written.covers, LineageSet(written.left_out), StoredRelation(files, self._cache))
 
@@ -196,6 +195,24 @@ class ForwardIndexes:
         sync_folders(folder)
         take_place(folder, target, _MANIFEST)
         (target / BUSY).unlink(missing_ok=True)  # it came along
+
+
+def _check_sound(written: WrittenIndex) -> None:
+    """Check what a right checksum does not say: an index that nobody made of these segments must not answer.
+
+    Raises:
+        ValueError: it cannot be right.
+
+    """
+    for name in (written.folder, *(each.path for each in written.segments)):
+        if "/" in name or name.startswith("."):
+            raise ValueError(f"{name} is no file of an index")
+    for each in written.segments:
+        if not 0 <= each.first_id <= each.last_id <= MAX_ID:
+            raise ValueError(f"ids from {each.first_id} to {each.last_id}")
+    there, listed = sum(each.pairs or 0 for each in written.covers), sum(each.pairs for each in written.segments)
+    if listed > there or (listed < there and not written.left_out):
+        raise ValueError(f"{listed} pairs of {there}")
 
 
 class _Share:

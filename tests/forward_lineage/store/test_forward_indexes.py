@@ -9,6 +9,7 @@ import pytest
 from forward_lineage import ForwardLineage
 from forward_lineage.relations import forward_index, stored
 from forward_lineage.relations.forward_index import ForwardIndex
+from forward_lineage.storage.sealed import seal, unseal
 from forward_lineage.store.library.library import Library
 from tests.forward_lineage.cli.in_this_process import without_spark
 from udafs.lineage_set import LineageSet
@@ -91,7 +92,17 @@ def test_a_damaged_one_is_passed_over(lineage: ForwardLineage, used: list[int]) 
     lineage.create_index("parts")
     (folder,) = (Library(lineage.home).folder / "parts").glob("index-*")
     manifest = folder / "index.json"
-    manifest.write_bytes(manifest.read_bytes().replace(b'"pairs": 40', b'"pairs": 41'))
+    whole = manifest.read_bytes()
+    fields = unseal(whole, "")
+    damages = [whole.replace(b'"pairs": 40', b'"pairs": 41'), whole[:-1], b""]
+    for name, value in {"path": "../data", "first_id": 2**64 - 1, "last_id": -1, "pairs": 39, "size": "7"}.items():
+        (index,) = fields["indexes"]
+        forged = {**index, "segments": [{**each, name: value} for each in index["segments"]]}
+        damages.append(seal({"indexes": [forged]}))
+    for damaged in damages:
+        manifest.write_bytes(damaged)
+        assert len(lineage.forward_ids("numbers", ids=[1, 2], result="parts")) == 2 and not used
+    manifest.write_bytes(seal({**fields, "indexes": [{**fields["indexes"][0], "left_out": [-7]}]}))
     assert len(lineage.forward_ids("numbers", ids=[1, 2], result="parts")) == 2 and not used
     lineage.create_index("parts")
     assert len(lineage.forward_ids("numbers", ids=[1, 2], result="parts")) == 2 and len(used) == 1
