@@ -21,10 +21,10 @@ from forward_lineage.store.library.library import Library
 @click.argument("name", shell_complete=completing("results"))
 @home_option
 def index(name: str, home: Path | str | None) -> None:
-    """Index the lineage of a saved result by base row, so that `forward` and `impact` read one file in place of all.
+    """Index the lineage of a saved result by base row, so that `forward` reads one file in place of all.
 
-    It pays if base rows of thousands of segments lie in no order. The command says how long it took, and how many bytes
-    it takes.
+    So does `impact`. It pays if base rows of thousands of segments lie in no order. The command says how long it took,
+    and how many bytes it takes.
     """
     library = Library(home_folder(home))
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()

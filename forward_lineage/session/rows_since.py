@@ -1,8 +1,8 @@
 """Whether rows that somebody read are what they were: of a table, or of a saved result, in some version.
 
 Of a saved result the decision is that of `update`: a query that would give the same rows leaves it as it is, whatever
-came to its tables. Of a table that a query read without saving, each row that changed counts: nothing is known of
-which rows the query looked at.
+came to its tables. Of a table that a query read without saving, each row that changed counts: nobody knows the rows
+that it looked at.
 """
 
 from __future__ import annotations

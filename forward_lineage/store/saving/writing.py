@@ -20,7 +20,7 @@ def written(spark: SparkSession, query: TracedQuery, target: Target, first_stage
         first_stage: the number of the first stage.
 
     Returns:
-        the written parts, and whether they were written part by part, each of which read the tables for itself.
+        the written parts, and whether they were written part by part: then each part read the tables for itself.
 
     Raises:
         LineageError: Spark's own complaint about the query; a column cannot be kept.
