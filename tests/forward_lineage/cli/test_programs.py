@@ -66,7 +66,8 @@ def test_run_says_what_is_wrong_in_one_line(data: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert [line for line in done.stderr.splitlines() if line.startswith("Error: ")] == [
-        "Error: Syntax error at or near 't' (line 2, column 5). Correct the SQL: it fails without lineage, too."
+        "Error: malformed SQL near `t`: it is not expected here (`FRM t x y`) (line 2, column 5). "
+        "Correct it; if Spark accepts it all the same, write this part in another way."
     ]
     assert "\tat " not in done.stderr, "no JVM stack trace"
 
