@@ -116,12 +116,12 @@ def build(
         OSError: the folder cannot be written.
 
     """
-    pairs = sum(each.pairs or 0 for each in files)
-    told = _Told(progress, 2 * pairs)
+    told = _Told(progress, 2 * sum(each.pairs or 0 for each in files))
 
     def sort(part: tuple[int, list[SegmentFile]]) -> _Sorted:
         number, own = part
-        return _Sorted.write(folder / f"{number:06}", *_pairs_of(own, cache), told)
+        pairs = (cache.read(each).pairs() for each in own)
+        return _Sorted.write(folder / f"{number:06}", *_by_id((ids, rows) for rows, ids in pairs), told)
 
     parts = list(_in_parallel(sort, enumerate(_parts(files))))
     bounds = _bounds(np.sort(np.concatenate([each.sample for each in parts])))
@@ -135,7 +135,7 @@ def build(
             heavy.append(begin)
             found = []
         else:
-            merged = _merged([each.read(*span) for each, span in zip(parts, spans, strict=True)])
+            merged = _by_id(each.read(*span) for each, span in zip(parts, spans, strict=True))
             found = [_written(folder, f"{number:06}-{start:09}.lineage", *piece) for start, piece in _pieces(*merged)]
         told.add(count)
         return found
@@ -176,13 +176,6 @@ def _parts(files: Sequence[SegmentFile]) -> Iterator[list[SegmentFile]]:
             own = []
         own.append(each)
     yield own
-
-
-def _pairs_of(files: Sequence[SegmentFile], cache: SegmentCache) -> tuple[Numbers, Numbers]:
-    """The ids and rows of some segments, sorted by (id, row)."""
-    rows, ids = map(np.concatenate, zip(*(cache.read(each).pairs() for each in files), strict=True))
-    order = np.argsort(ids, kind="stable")
-    return ids[order], rows[order]
 
 
 @dataclass(frozen=True)
@@ -226,8 +219,8 @@ def _bounds(sample: Numbers) -> list[tuple[int, int]]:
     return [(begin, after - 1) for begin, after in pairwise([*starts, MAX_ID + 1])]
 
 
-def _merged(parts: Sequence[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
-    """Sorted parts whose rows follow each other as one."""
+def _by_id(parts: Iterable[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+    """Ids and rows of parts whose rows follow each other, sorted by (id, row)."""
     ids, rows = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(ids, kind="stable")
     return ids[order], rows[order]

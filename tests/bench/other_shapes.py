@@ -10,10 +10,10 @@ turns, and a figure is the least of the runs.
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 from pyspark.sql import SparkSession
@@ -21,9 +21,8 @@ from rich.console import Console
 
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
-from tests.bench.harness import run_all_columns
 from tests.bench.jvm import JvmSeconds
-from tests.bench.tpcds import Work, measure, report
+from tests.bench.tpcds import Work, measure, report, run_frame
 
 SHOPS = 6
 _PIVOT = f"""
@@ -33,7 +32,7 @@ _PIVOT = f"""
 _FILTERS = ", ".join(f"sum(amount) FILTER (WHERE shop = {each}) AS `{each}`" for each in range(SHOPS))
 _SHAPES = {"PIVOT": _PIVOT, "FILTER": f"SELECT day, {_FILTERS} FROM {{}} GROUP BY day"}
 _SAVED = "SELECT day, sum(amount) AS amount FROM {} GROUP BY day"
-_QUESTIONS: dict[str, dict[str, object]] = {
+_QUESTIONS: dict[str, dict[str, Any]] = {
     "a condition": {"where": "day = 7"},
     "ten rows": {"rows": list(range(10))},
     "all rows": {},
@@ -51,32 +50,15 @@ def write(spark: SparkSession, folder: Path, rows: int) -> None:
 
 def traced(lineage: ForwardLineage, plain: SparkSession, text: str) -> dict[str, Work]:
     """Return a query alone and traced."""
-
-    def work(session: SparkSession | ForwardLineage) -> Work:
-        def run() -> float:
-            frame = session.sql(text)
-            planned = time.perf_counter()
-            run_all_columns(frame)
-            return planned
-
-        return run
-
-    return {"query": work(plain), "traced": work(lineage)}
+    return {"query": lambda: run_frame(plain.sql(text)), "traced": lambda: run_frame(lineage.sql(text))}
 
 
-def asked(lineage: ForwardLineage, question: Mapping[str, object]) -> dict[str, Work]:
+def asked(lineage: ForwardLineage, question: Mapping[str, Any]) -> dict[str, Work]:
     """Return `backward` over the table in one folder, and over the partitioned one."""
-
-    def work(table: str) -> Work:
-        def run() -> float:
-            frame = lineage.backward(f"of_{table}", **question)  # type: ignore[arg-type]
-            planned = time.perf_counter()
-            run_all_columns(frame)
-            return planned
-
-        return run
-
-    return {"one folder": work("sales"), "partitioned": work("parted")}
+    return {
+        "one folder": lambda: run_frame(lineage.backward("of_sales", **question)),
+        "partitioned": lambda: run_frame(lineage.backward("of_parted", **question)),
+    }
 
 
 @click.command(help=(__doc__ or "").split("\n", 1)[0])

@@ -84,14 +84,14 @@ class Bench:
                 "rows": lambda: [self.plain.sql(text).write.mode("overwrite").parquet(rows), time.perf_counter()][1]
             }
         else:
-            found = {"query": lambda: _run(self.plain.sql(text))}
+            found = {"query": lambda: run_frame(self.plain.sql(text))}
         for each in semantics:
             for way in ways:
                 found[f"{way}, {each}"] = self._saved(name, way, each) if save else self._run(name, way, each)
         return found
 
     def _run(self, name: str, way: str, semantics: str) -> Work:
-        return lambda: _run(self.frame(name, way, semantics))
+        return lambda: run_frame(self.frame(name, way, semantics))
 
     def _saved(self, name: str, way: str, semantics: str) -> Work:
         def work() -> float:
@@ -113,7 +113,8 @@ Work = Callable[[], float]
 """Runs something to its last row, and says when it was planned, by `time.perf_counter`."""
 
 
-def _run(frame: DataFrame) -> float:
+def run_frame(frame: DataFrame) -> float:
+    """Run a frame to its last row, and say when it was planned."""
     planned = time.perf_counter()
     run_all_columns(frame)
     return planned

@@ -34,7 +34,7 @@ from forward_lineage.storage.local_folder import LocalFolder, sync_folders, writ
 from forward_lineage.storage.locks import only_one
 from forward_lineage.storage.own_files import read_file
 from forward_lineage.storage.sealed import seal, unseal
-from forward_lineage.store.library.made_of import SegmentEntry
+from forward_lineage.store.library.made_of import SegmentEntry, StageLineage, TableLineage, TracedTable
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.write_marks import BUSY
 from udafs.delta import MAX_ID
@@ -42,6 +42,8 @@ from udafs.errors import DamagedError, LineageError
 from udafs.lineage_set import LineageSet
 
 INDEX = "index"
+Part = TracedTable | TableLineage | StageLineage
+"""Lineage of rows of a result, or of a stage: a relation that may have an index."""
 _MANIFEST = "index.json"
 
 
@@ -94,15 +96,26 @@ class IndexReport:
 
 def relations_of(saved: Saved) -> Iterator[tuple[str, tuple[SegmentEntry, ...]]]:
     """Yield the segments of each relation that questions about a result read, and a name for each."""
-    for table in saved.tables:
-        yield f"table {table.name.lower()}", table.segments
-    for led in saved.refers:
-        yield f"stage {led.stage}", led.segments
+    own: list[Part] = [*saved.tables, *saved.refers]
+    yield from ((relation_name(each), each.segments) for each in own)
     for number, stage in enumerate(saved.stages):
-        for each in stage.tables:
-            yield f"stage {number} table {each.table.lower()}", each.segments
-        for inner in stage.stages:
-            yield f"stage {number} stage {inner.stage}", inner.segments
+        inner: list[Part] = [*stage.tables, *stage.stages]
+        yield from ((relation_name(each, number), each.segments) for each in inner)
+
+
+def relation_name(part: Part, stage: int | None = None) -> str:
+    """Return what a relation is called among the indexes of its result.
+
+    Args:
+        part: the lineage.
+        stage: whose rows have it; None: those of the result.
+
+    """
+    if isinstance(part, StageLineage):
+        name = f"stage {part.stage}"
+    else:
+        name = f"table {(part.name if isinstance(part, TracedTable) else part.table).lower()}"
+    return name if stage is None else f"stage {stage} {name}"
 
 
 class ForwardIndexes:

@@ -10,8 +10,8 @@ from forward_lineage.relations.paths import PathsRelation, Step
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.deferred_lineage import Later
-from forward_lineage.store.library.forward_indexes import ForwardIndexes
-from forward_lineage.store.library.made_of import SegmentEntry, StageLineage, TracedTable
+from forward_lineage.store.library.forward_indexes import ForwardIndexes, Part, relation_name
+from forward_lineage.store.library.made_of import StageLineage, TracedTable
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import NotTracedError
@@ -90,30 +90,23 @@ class ReadLineage:
         return found
 
     def _relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
-        def stored(named: str, segments: Iterable[SegmentEntry]) -> StoredRelation:
-            return StoredRelation(saved.segment_files(segments), self._cache, partial(self._indexes.find, saved, named))
+        def stored(part: Part, stage: int | None = None) -> StoredRelation:
+            indexed = partial(self._indexes.find, saved, relation_name(part, stage))
+            return StoredRelation(saved.segment_files(part.segments), self._cache, indexed)
 
         behind: list[PathsRelation | None] = []  # what rows of each stage were made of in the table
 
-        def paths(inside: str, of: Iterable[StageLineage]) -> list[Step]:
-            return [
-                (stored(f"{inside}stage {each.stage}", each.segments), behind[each.stage])
-                for each in of
-                if behind[each.stage] is not None
-            ]
+        def paths(of: Iterable[StageLineage], stage: int | None = None) -> list[Step]:
+            return [(stored(each, stage), behind[each.stage]) for each in of if behind[each.stage] is not None]
 
-        name = table.name.lower()
         for number, stage in enumerate(saved.stages):
-            inside = f"stage {number} "
             own: list[Step] = [
-                (stored(f"{inside}table {name}", each.segments), None)
-                for each in stage.tables
-                if each.table.lower() == name
+                (stored(each, number), None) for each in stage.tables if each.table.lower() == table.name.lower()
             ]
-            led = [*own, *paths(inside, stage.stages)]
+            led = [*own, *paths(stage.stages, number)]
             behind.append(PathsRelation(led) if led else None)
-        direct = stored(f"table {name}", table.segments)
-        led = paths("", saved.refers)
+        direct = stored(table)
+        led = paths(saved.refers)
         return PathsRelation([(direct, None), *led]) if led else direct
 
     def _forget_relations(self) -> None:
